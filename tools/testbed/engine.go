@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,7 +50,7 @@ var recipes = map[string]recipe{
 
 // manifestFormat is the first line of an engine's manifest. A tree with
 // another one is fetched anew, so it changes with the layout of the tree.
-const manifestFormat = "mithril servers layout 1"
+const manifestFormat = "mithril servers layout 2"
 
 const (
 	fetchTimeout = 10 * time.Minute // one engine, from the index to the last check
@@ -92,7 +93,7 @@ func Fetch(ctx context.Context, name string, log func(format string, args ...any
 		log("%s: cached in %s", name, dir)
 		return engine, nil
 	}
-	if err := r.fetch(ctx, cache, dir, func(format string, args ...any) { log(name+": "+format, args...) }); err != nil {
+	if err := r.fetch(ctx, dir, func(format string, args ...any) { log(name+": "+format, args...) }); err != nil {
 		return Engine{}, fmt.Errorf("engine %s: %w", name, err)
 	}
 	log("%s: ready in %s", name, dir)
@@ -132,14 +133,14 @@ func (r recipe) engine(name, dir string) Engine {
 
 // fetch builds the tree under a temporary name, checks it, and renames it,
 // so that a directory with the engine's name is always whole.
-func (r recipe) fetch(ctx context.Context, cache, dir string, log func(string, ...any)) error {
-	work, err := os.MkdirTemp(cache, filepath.Base(dir)+".fetch-")
-	if err != nil {
+func (r recipe) fetch(ctx context.Context, dir string, log func(string, ...any)) error {
+	work := dir + ".fetch" // one at a time, under the lock
+	if err := os.RemoveAll(work); err != nil {
 		return err
 	}
 	defer os.RemoveAll(work)
 	tree, scratch := filepath.Join(work, "tree"), filepath.Join(work, "apt")
-	if err := os.Mkdir(scratch, 0o755); err != nil {
+	if err := os.MkdirAll(scratch, 0o755); err != nil {
 		return err
 	}
 	packages, err := debian.Unpack(ctx, debian.Request{
@@ -159,10 +160,10 @@ func (r recipe) fetch(ctx context.Context, cache, dir string, log func(string, .
 	if err := os.WriteFile(filepath.Join(tree, "manifest"), []byte(manifest), 0o644); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(dir); err != nil {
+	if err := r.writeWrappers(debian.Root(tree), dir); err != nil {
 		return err
 	}
-	if err := r.writeWrappers(debian.Root(tree), dir); err != nil {
+	if err := os.Rename(dir, filepath.Join(work, "old")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return os.Rename(tree, dir)
@@ -193,7 +194,8 @@ func (r recipe) check(ctx context.Context, root debian.Root, log func(string, ..
 }
 
 // writeWrappers puts scripts into bin of the tree that run its programs from
-// dir, where the tree is moved next.
+// dir, where the tree is moved next. They pin the C locale: the tree's libc
+// has no other, and redis 8.0 does not start with a locale that it lacks.
 func (r recipe) writeWrappers(tree debian.Root, dir string) error {
 	bin := filepath.Join(string(tree), "bin")
 	if err := os.Mkdir(bin, 0o755); err != nil {
@@ -208,7 +210,7 @@ func (r recipe) writeWrappers(tree debian.Root, dir string) error {
 		for i, word := range command {
 			command[i] = shellQuote(strings.ReplaceAll(word, string(tree), dir))
 		}
-		text := "#!/bin/sh\nexec " + strings.Join(command, " ") + ` "$@"` + "\n"
+		text := "#!/bin/sh\nLC_ALL=C exec " + strings.Join(command, " ") + ` "$@"` + "\n"
 		if err := os.WriteFile(filepath.Join(bin, name), []byte(text), 0o755); err != nil {
 			return err
 		}

@@ -1,0 +1,111 @@
+package testbed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// BusOffset is the distance from a node's client port to its cluster bus
+// port (Redis cluster specification).
+const BusOffset = 10000
+
+// Free ports are handed out in blocks. Client ports start at portFirst, bus
+// ports end below 32768, where Linux begins to hand out ports to outgoing
+// connections, and the two ranges do not meet.
+const (
+	portFirst  = 11000
+	portBlock  = 16
+	portBlocks = 624 // portFirst + 624*16 = 20984 <= portFirst + BusOffset
+)
+
+// Ports is a range of client ports that were free, together with their bus
+// ports, when it was taken, and that no other process takes by FreePorts.
+type Ports struct {
+	Base int // first port
+	N    int // how many follow each other
+	held *os.File
+}
+
+// Release lets others take the range.
+func (p Ports) Release() {
+	if p.held != nil {
+		p.held.Close()
+	}
+}
+
+// FreePorts takes n consecutive ports, n at most 16, for as long as the
+// process lives or until Release. Processes that run at the same time get
+// different ranges, since each holds a lock on its block.
+func FreePorts(n int) (Ports, error) {
+	if n < 1 || n > portBlock {
+		return Ports{}, fmt.Errorf("free ports come in ranges of 1 to %d, not %d", portBlock, n)
+	}
+	dir := filepath.Join(os.TempDir(), "mithril-ports-"+strconv.Itoa(os.Getuid()))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return Ports{}, err
+	}
+	// Neighbouring process ids start far apart, so they seldom meet.
+	start := os.Getpid() * 89 % portBlocks
+	for i := range portBlocks {
+		base := portFirst + (start+i)%portBlocks*portBlock
+		held, err := holdBlock(filepath.Join(dir, strconv.Itoa(base)))
+		if err != nil {
+			return Ports{}, err
+		}
+		if held == nil {
+			continue
+		}
+		if portsAreFree(base, n) {
+			return Ports{Base: base, N: n, held: held}, nil
+		}
+		held.Close()
+	}
+	return Ports{}, fmt.Errorf("no free range of %d ports in %d..%d", n, portFirst, portFirst+portBlocks*portBlock-1)
+}
+
+// holdBlock locks a block's file; a nil file means that another one holds it.
+// flock(2) counts each open file for itself, so two calls in one process
+// exclude each other too.
+func holdBlock(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err == nil {
+		return file, nil
+	}
+	file.Close()
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, nil
+	}
+	return nil, fmt.Errorf("lock %s: %w", path, err)
+}
+
+func portsAreFree(base, n int) bool {
+	for port := base; port < base+n; port++ {
+		if !portIsFree(port) || !portIsFree(port+BusOffset) {
+			return false
+		}
+	}
+	return true
+}
+
+func portIsFree(port int) bool {
+	var config net.ListenConfig
+	config.SetMultipathTCP(false)
+	listener, err := config.Listen(context.Background(), "tcp4", loopback(port))
+	if err != nil {
+		return false
+	}
+	listener.Close()
+	return true
+}
+
+func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
