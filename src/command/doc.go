@@ -1,0 +1,18 @@
+// Package command knows every command of the servers: name, arity, flags, where its keys are, and what the proxy does with it.
+//
+//	data/*.resp3        what a real server said to COMMAND and COMMAND DOCS (tools/gentable)
+//	   | parse.go
+//	   v
+//	Table  -- Find -->  *Command  -- Keys -->  []KeyRef
+//	   ^                   | Route: what the proxy does with it
+//	   | policy.go         v
+//	   | corrections.go  the session routes, splits, answers or refuses it
+//
+// There is one table per engine and version (ROUTE2); ForEngine picks the one that fits the backends. Tables never change once
+// built, so workers share them without locks. Nothing here allocates per request.
+//
+// Two files are written by hand. policy.go says which route a command takes; a row that it does not name takes the default rule.
+// corrections.go says where keys are for the few commands whose published key specs are not enough.
+//
+// A refused command (RouteRefused) has a row, but no lookup finds it: for a client it does not exist.
+package command
