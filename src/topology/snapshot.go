@@ -43,10 +43,11 @@ func (h Health) String() string { return healthNames[h] }
 type Node struct {
 	// ID is the node's 40 hexadecimal digits, empty when the server names none (imitations of CLUSTER SLOTS).
 	ID string
-	// Addr is what to dial: "host:port" after address-map, IPv6 hosts in brackets. Unique within a snapshot.
+	// Addr is what to dial: "host:port" after address-map, IPv6 hosts in brackets. Two nodes share it when the cluster still
+	// lists a dead node at an address that another one has taken over.
 	Addr string
-	// Names are all endpoints by which the cluster may call this node, before address-map: the preferred one first, then
-	// the address and the host name as far as they are known.
+	// Names are all endpoints by which the cluster may call this node, before address-map and sorted: the preferred one, the
+	// address and the host name as far as they are known.
 	Names  []Endpoint
 	Role   Role
 	Health Health
@@ -96,13 +97,41 @@ func (s *Snapshot) Owner(slot uint16) *Shard {
 func (s *Snapshot) Complete() bool { return s.Covered == SlotCount }
 
 // Find answers the index of the node that the cluster calls host:port, as in MOVED and ASK, or -1. Host is given without
-// brackets. It allocates nothing.
+// brackets. It allocates nothing. Of several nodes by one name the first that is not failed counts.
 func (s *Snapshot) Find(host []byte, port uint16) int {
+	return find(s, host, port)
+}
+
+func find[Host []byte | string](s *Snapshot, host Host, port uint16) int {
+	found := -1
 	for i := range s.Nodes {
-		for _, name := range s.Nodes[i].Names {
-			if name.Port == port && name.Host == string(host) {
+		if isCalled(&s.Nodes[i], host, port) {
+			if s.Nodes[i].Health != Failed {
 				return i
 			}
+			found = i
+		}
+	}
+	return found
+}
+
+func isCalled[Host []byte | string](n *Node, host Host, port uint16) bool {
+	for _, name := range n.Names {
+		if name.Port == port && name.Host == string(host) {
+			return true
+		}
+	}
+	return false
+}
+
+// FindFrom is Find for a redirect that the node at index from has sent: an empty host or "?" means that node's own host.
+func (s *Snapshot) FindFrom(host []byte, port uint16, from int) int {
+	if len(host) > 0 && string(host) != unknownHost {
+		return s.Find(host, port)
+	}
+	for _, own := range s.Nodes[from].Names {
+		if i := find(s, own.Host, port); i >= 0 {
+			return i
 		}
 	}
 	return -1
