@@ -56,10 +56,9 @@ type Cluster struct {
 	lastFailover map[int]time.Time // by shard; see awaitVotes
 }
 
-// Start starts the nodes, forms the cluster and waits until every node
-// reports cluster_state:ok, all agree, and every replica's link is up. It
-// takes over two seconds, since a primary refuses to serve before it is two
-// seconds old.
+// Start starts the nodes, forms the cluster and waits as WaitOK does. It takes
+// over two seconds, since a primary refuses to serve before it is two seconds
+// old.
 func Start(ctx context.Context, options Options) (*Cluster, error) {
 	c, err := prepare(&options)
 	if err != nil {
@@ -117,7 +116,15 @@ func prepare(options *Options) (*Cluster, error) {
 		}
 		options.BasePort = c.ports.Base
 	}
-	if err := c.prepareDir(); err != nil {
+	for i := range count {
+		if err == nil {
+			err = checkPorts(options.BasePort+i, options.BasePort+i+BusOffset)
+		}
+	}
+	if err == nil {
+		err = c.prepareDir()
+	}
+	if err != nil {
 		c.ports.Release()
 		return nil, err
 	}

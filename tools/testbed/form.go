@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // form makes a cluster of started, empty nodes. Slots and epochs are given
@@ -66,8 +68,8 @@ func (c *Cluster) replicate(ctx context.Context, n *Node) error {
 }
 
 // WaitOK waits until all running nodes report cluster_state:ok, agree on
-// members, roles and slots, call no running node failing, and the link of
-// every running replica is up.
+// members, roles and slots, call no running node failing, and list every
+// running replica, whose link is up, in CLUSTER SLOTS.
 func (c *Cluster) WaitOK(ctx context.Context) error {
 	return c.await(ctx, "the cluster to be whole", func() error {
 		for _, n := range c.running() {
@@ -75,16 +77,37 @@ func (c *Cluster) WaitOK(ctx context.Context) error {
 				return err
 			}
 		}
-		if _, err := c.agreed(); err != nil {
+		v, err := c.agreed()
+		if err != nil {
 			return err
 		}
 		for _, n := range c.running() {
 			if err := n.linkUp(); err != nil {
 				return err
 			}
+			if err := c.listsReplicas(n, v); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
+}
+
+// listsReplicas returns nil if CLUSTER SLOTS of a node has every running
+// replica of the view. Servers leave a replica out until they have heard of
+// a replication offset above zero.
+func (c *Cluster) listsReplicas(n *Node, v view) error {
+	reply, err := n.do("CLUSTER", "SLOTS")
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprint(reply)
+	for _, m := range v {
+		if m.role == Replica && c.isRunning(m.id) && !strings.Contains(text, m.id) {
+			return fmt.Errorf("CLUSTER SLOTS of node %s lacks replica %s", n.Addr(), m.id)
+		}
+	}
+	return nil
 }
 
 // await is poll bounded by waitTimeout.
@@ -104,13 +127,13 @@ func (c *Cluster) running() []*Node {
 	return running
 }
 
+func (c *Cluster) isRunning(id string) bool {
+	return slices.ContainsFunc(c.nodes, func(n *Node) bool { return n.ID == id && n.State() == Running })
+}
+
 // agreed returns the view that all running nodes share, or says what they
 // differ in.
 func (c *Cluster) agreed() (view, error) {
-	running := map[string]bool{}
-	for _, n := range c.running() {
-		running[n.ID] = true
-	}
 	var first view
 	var firstNode *Node
 	for _, n := range c.running() {
@@ -122,7 +145,7 @@ func (c *Cluster) agreed() (view, error) {
 			return nil, fmt.Errorf("node %s knows %d of %d nodes", n.Addr(), len(v), len(c.nodes))
 		}
 		for _, m := range v {
-			if m.joining || m.failing && running[m.id] {
+			if m.joining || m.failing && c.isRunning(m.id) {
 				return nil, fmt.Errorf("node %s sees node %s joining or failing", n.Addr(), m.id)
 			}
 		}

@@ -97,6 +97,16 @@ func portsAreFree(base, n int) bool {
 	return true
 }
 
+// checkPorts names the first port that cannot be listened on.
+func checkPorts(ports ...int) error {
+	for _, port := range ports {
+		if !portIsFree(port) {
+			return fmt.Errorf("port %d is in use by another process", port)
+		}
+	}
+	return nil
+}
+
 func portIsFree(port int) bool {
 	var config net.ListenConfig
 	config.SetMultipathTCP(false)
