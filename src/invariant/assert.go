@@ -1,7 +1,7 @@
 package invariant
 
-// Assert panics with msg unless cond holds. msg names the fact that was broken, in words that help whoever reads the crash; it should
-// be a constant, since building it would cost even where cond holds.
+// Assert panics with msg unless cond holds. msg names the fact that was broken, in words that help whoever
+// reads the crash; it should be a constant, since building it would cost even where cond holds.
 func Assert(cond bool, msg string) {
 	if !cond {
 		fail(msg)

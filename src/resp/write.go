@@ -61,8 +61,8 @@ func AppendBulkString(dst []byte, s string) []byte {
 // AppendSimple appends a status line such as OK. A line end within s becomes spaces, as a server does it.
 func AppendSimple(dst []byte, s string) []byte { return appendLine(dst, '+', s) }
 
-// AppendError appends an error line; s starts with the error code, as in "ERR syntax error". A line end within s becomes spaces, as
-// a server does it, so that echoed client bytes cannot forge a second reply.
+// AppendError appends an error line; s starts with the error code, as in "ERR syntax error". A line end
+// within s becomes spaces, as a server does it, so that echoed client bytes cannot forge a second reply.
 func AppendError(dst []byte, s string) []byte { return appendLine(dst, '-', s) }
 
 func appendLine(dst []byte, kind byte, s string) []byte {
@@ -79,16 +79,6 @@ func appendLine(dst []byte, kind byte, s string) []byte {
 
 // AppendInt appends an integer.
 func AppendInt(dst []byte, v int64) []byte { return appendHeader(dst, ':', v) }
-
-// AppendDouble appends a double; in RESP2 it is a string.
-func AppendDouble(dst []byte, p Proto, v float64) []byte {
-	var text [32]byte
-	s := strconv.AppendFloat(text[:0], v, 'g', -1, 64)
-	if p == RESP3 {
-		return append(append(append(dst, ','), s...), '\r', '\n')
-	}
-	return AppendBulk(dst, s)
-}
 
 // AppendBool appends a boolean; in RESP2 it is the integer 1 or 0.
 func AppendBool(dst []byte, p Proto, v bool) []byte {
@@ -112,7 +102,8 @@ func AppendBigNumber(dst []byte, p Proto, digits string) []byte {
 	return AppendBulkString(dst, digits)
 }
 
-// AppendVerbatim appends text with its format, three letters such as "txt"; in RESP2 it is a string without the format.
+// AppendVerbatim appends text with its format, three letters such as "txt"; in RESP2 it is a string without
+// the format.
 func AppendVerbatim(dst []byte, p Proto, format, text string) []byte {
 	if p != RESP3 {
 		return AppendBulkString(dst, text)
