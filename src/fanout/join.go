@@ -1,0 +1,145 @@
+package fanout
+
+import (
+	"bytes"
+
+	"mithril/src/buf"
+	"mithril/src/command"
+	"mithril/src/invariant"
+	"mithril/src/resp"
+	"mithril/src/ring"
+)
+
+// Join collects the replies to the parts of one request. It keeps its memory for the
+// next one.
+type Join struct {
+	Owner ring.Token // the session that asked
+	Seq   uint32     // its number of the request
+
+	merge   command.Merge
+	replies []buf.Slice // by part; each that is in holds one reference
+	items   []uint32    // item -> part, for MergeArray
+	cursor  []uint32    // part -> bytes of its reply already used
+	missing int
+}
+
+// Begin makes j wait for the parts of p.
+func (j *Join) Begin(p *Plan, merge command.Merge, owner ring.Token, seq uint32) {
+	j.Owner, j.Seq, j.merge = owner, seq, merge
+	j.replies = j.replies[:0]
+	for range p.Parts {
+		j.replies = append(j.replies, buf.Slice{Block: buf.NoBlock})
+	}
+	j.items = j.items[:0]
+	if merge == command.MergeArray {
+		j.items = append(j.items, p.Item...)
+	}
+	j.missing = len(p.Parts)
+}
+
+// Put stores the reply to part k and takes over one reference of it. done says that it
+// was the last.
+func (j *Join) Put(k uint32, reply buf.Slice) (done bool) {
+	invariant.Assert(j.replies[k].Block == buf.NoBlock, "fanout: part answered twice")
+	j.replies[k] = reply
+	j.missing--
+	return j.missing == 0
+}
+
+// errMerge answers a client when a node's reply has not the shape the command has.
+const errMerge = "-ERR unexpected reply from a node\r\n"
+
+// Result joins the replies into one, with one reference, and lets go of them. It fails
+// when the arena is exhausted.
+func (j *Join) Result(a *buf.Arena) (reply buf.Slice, ok bool) {
+	invariant.Assert(j.missing == 0, "fanout: result before the last part")
+	reply, ok = j.result(a)
+	for _, r := range j.replies {
+		a.Release(r.Block)
+	}
+	j.replies = j.replies[:0]
+	return reply, ok
+}
+
+func (j *Join) result(a *buf.Arena) (buf.Slice, bool) {
+	for _, r := range j.replies {
+		if a.Bytes(r)[0] == '-' {
+			a.Retain(r.Block)
+			return r, true
+		}
+	}
+	switch j.merge {
+	case command.MergeArray:
+		return j.array(a)
+	case command.MergeSum:
+		return j.sum(a)
+	}
+	for _, r := range j.replies {
+		if !bytes.Equal(a.Bytes(r), []byte("+OK\r\n")) {
+			return a.Copy([]byte(errMerge))
+		}
+	}
+	return a.Copy([]byte("+OK\r\n"))
+}
+
+func (j *Join) sum(a *buf.Arena) (buf.Slice, bool) {
+	total := int64(0)
+	for _, r := range j.replies {
+		v, ok := resp.Integer(a.Bytes(r))
+		if !ok {
+			return a.Copy([]byte(errMerge))
+		}
+		total += v
+	}
+	var line [24]byte
+	return a.Copy(resp.AppendInt(line[:0], total))
+}
+
+// array puts the elements of the parts' arrays into the client's order.
+func (j *Join) array(a *buf.Arena) (buf.Slice, bool) {
+	var line [24]byte
+	header := resp.AppendArray(line[:0], len(j.items))
+	size := len(header)
+	j.cursor = j.cursor[:0]
+	elements := 0
+	for _, r := range j.replies {
+		count, headerLen, ok := resp.ArrayHeader(a.Bytes(r))
+		if !ok {
+			return a.Copy([]byte(errMerge))
+		}
+		elements += count
+		size += int(r.Len) - headerLen
+		j.cursor = append(j.cursor, uint32(headerLen))
+	}
+	if elements != len(j.items) {
+		return a.Copy([]byte(errMerge))
+	}
+	b, ok := a.Alloc(size)
+	if !ok {
+		return buf.Slice{Block: buf.NoBlock}, false
+	}
+	out := a.Whole(b).Sub(0, uint32(size))
+	dst := append(a.Bytes(out)[:0], header...)
+	for _, k := range j.items {
+		rest := a.Bytes(j.replies[k])[j.cursor[k]:]
+		if len(rest) == 0 {
+			a.Release(b)
+			return a.Copy([]byte(errMerge))
+		}
+		n := resp.NextElement(rest)
+		dst = append(dst, rest[:n]...)
+		j.cursor[k] += uint32(n)
+	}
+	invariant.Assert(len(dst) == size, "fanout: joined array has another size than its parts")
+	return out, true
+}
+
+// Drop lets go of the replies that are in, for a request whose client is gone.
+func (j *Join) Drop(a *buf.Arena) {
+	for _, r := range j.replies {
+		if r.Block != buf.NoBlock {
+			a.Release(r.Block)
+		}
+	}
+	j.replies = j.replies[:0]
+}

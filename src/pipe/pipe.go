@@ -1,0 +1,210 @@
+package pipe
+
+import (
+	"mithril/src/buf"
+	"mithril/src/invariant"
+	"mithril/src/resp"
+	"mithril/src/ring"
+)
+
+const (
+	// PendingMax is how many requests one pipe may hold unanswered. Sessions whose
+	// next request would go beyond it stop reading.
+	PendingMax = 32 << 10
+
+	// PendingBytesMax is how many bytes of unanswered requests one pipe may hold.
+	PendingBytesMax = 64 << 20
+
+	queueMin = 64
+)
+
+// Key is what distinguishes the pipes of a worker. Requests of different keys never
+// share a connection, because each part is state of the connection at the node.
+type Key struct {
+	Node     uint32     // the worker's number of the node
+	DB       uint32     // SELECTed database
+	Lane     uint16     // which of the `backend-conns` connections
+	Proto    resp.Proto // negotiated with HELLO
+	ReadOnly bool       // READONLY was sent: replicas answer reads
+	Tracking bool       // invalidations are redirected to the worker's tracker
+}
+
+// Request is one request on its way. It moves from pipe to pipe when it is
+// redirected; whoever holds it holds one reference of Frame.
+type Request struct {
+	Owner ring.Token // whose request it is
+	Seq   uint32     // which of the owner's requests
+	Slot  uint16     // slot of its keys
+	Hops  uint8      // redirects followed so far
+	Frame buf.Slice  // the bytes, as the node shall get them
+}
+
+// entry is a request with what its reply needs.
+type entry struct {
+	Request
+	since int64 // when it was pushed, ns
+	skip  uint8 // replies of the group to swallow before the one that counts
+}
+
+// Pipe is one backend connection. The zero Pipe is not usable; see Init.
+type Pipe struct {
+	Key Key
+
+	out   buf.Gather // requests that wait to be sent, until the pipe is Ready too
+	hello buf.Gather // the greeting
+
+	state    State
+	greeting uint8 // replies outstanding in Greeting
+	in       buf.Inbox
+	scan     resp.ReplyScanner
+	shown    int // bytes of the reply last returned by Next
+
+	queue   []entry // ring buffer, a power of two long
+	head    uint32
+	tail    uint32
+	unsent  uint32 // newest entries that have not been handed to the ring
+	pending int    // bytes of the frames in queue
+}
+
+// Init makes p a new pipe whose connection is being opened.
+func (p *Pipe) Init(key Key) { *p = Pipe{Key: key, queue: p.queue} }
+
+// State is where the pipe is in its life.
+func (p *Pipe) State() State { return p.state }
+
+// Takes says that the pipe's state lets requests in.
+func (p *Pipe) Takes() bool { return p.state < Draining }
+
+// Len is how many requests are unanswered.
+func (p *Pipe) Len() int { return int(p.tail - p.head) }
+
+// Full says that the pipe takes no further request for now.
+func (p *Pipe) Full() bool { return p.tail-p.head >= PendingMax || p.pending >= PendingBytesMax }
+
+// HalfEmpty says that a pipe that was Full has drained enough to go on.
+func (p *Pipe) HalfEmpty() bool {
+	return p.tail-p.head <= PendingMax/2 && p.pending <= PendingBytesMax/2
+}
+
+// Oldest is when the oldest unanswered request was pushed; ok is false without one.
+func (p *Pipe) Oldest() (at int64, ok bool) {
+	if p.tail == p.head {
+		return 0, false
+	}
+	return p.queue[p.head&uint32(len(p.queue)-1)].since, true
+}
+
+// Sendable is what shall be sent now, which may be empty.
+func (p *Pipe) Sendable() *buf.Gather {
+	if p.state == Greeting {
+		return &p.hello
+	}
+	return &p.out
+}
+
+// MaySend says that Sendable has bytes for the node in this state.
+func (p *Pipe) MaySend() bool {
+	switch p.state {
+	case Greeting:
+		return p.hello.Bytes() > 0
+	case Ready, Draining:
+		return p.out.Bytes() > 0
+	}
+	return false
+}
+
+// Flushed notes that everything in Sendable has been handed to the ring: from now
+// on the node may have executed it.
+func (p *Pipe) Flushed() {
+	if p.state != Greeting {
+		p.unsent = 0
+	}
+}
+
+// asking is the prefix of a group that follows an ASK redirect. Its reply is
+// swallowed. (redis.io/docs/reference/cluster-spec, "ASK redirection")
+var asking = []byte("*1\r\n$6\r\nASKING\r\n")
+
+// Push queues r and takes over its reference of the frame when it succeeds. With
+// ask an ASKING precedes it, directly and in the same group. It fails when the
+// arena is exhausted; p is unchanged then.
+//
+// A short frame is copied behind the other requests, and the copy serves as the
+// frame from then on: the chunk it was received in is free at once.
+func (p *Pipe) Push(a *buf.Arena, now int64, r Request, ask bool) bool {
+	e := entry{Request: r, since: now}
+	var prefix []byte
+	if ask {
+		prefix, e.skip = asking, 1
+	}
+	if r.Frame.Len <= buf.CopyBytesMax || a.Scarce() && a.IsReceiveChunk(r.Frame.Block) {
+		s, ok := p.out.Reserve(a, len(prefix)+int(r.Frame.Len))
+		if !ok {
+			return false
+		}
+		copy(a.Bytes(s), prefix)
+		e.Frame = s.Sub(uint32(len(prefix)), r.Frame.Len)
+		copy(a.Bytes(e.Frame), a.Bytes(r.Frame))
+		a.Retain(s.Block)
+		a.Release(r.Frame.Block)
+	} else {
+		if ask {
+			if _, ok := p.out.Append(a, prefix); !ok {
+				return false
+			}
+		}
+		a.Retain(r.Frame.Block)
+		p.out.AppendRef(a, r.Frame)
+	}
+	p.enqueue(e)
+	return true
+}
+
+// Reserve queues a request whose frame of n bytes the caller writes into the
+// returned slice before anything is sent. r.Frame is ignored.
+func (p *Pipe) Reserve(a *buf.Arena, now int64, r Request, n int) (buf.Slice, bool) {
+	s, ok := p.out.Reserve(a, n)
+	if !ok {
+		return s, false
+	}
+	a.Retain(s.Block)
+	r.Frame = s
+	p.enqueue(entry{Request: r, since: now})
+	return s, true
+}
+
+func (p *Pipe) enqueue(e entry) {
+	invariant.Assert(p.Takes(), "pipe: push in a state that takes no requests")
+	if p.tail-p.head == uint32(len(p.queue)) {
+		p.grow()
+	}
+	p.queue[p.tail&uint32(len(p.queue)-1)] = e
+	p.tail++
+	p.unsent++
+	p.pending += int(e.Frame.Len)
+}
+
+func (p *Pipe) grow() {
+	bigger := make([]entry, max(queueMin, 2*len(p.queue)))
+	for i := p.head; i != p.tail; i++ {
+		bigger[i&uint32(len(bigger)-1)] = p.queue[i&uint32(len(p.queue)-1)]
+	}
+	p.queue = bigger
+}
+
+// Pop takes back the oldest request, whose reply will never come, with its
+// reference. sent says that the node may have executed it. It is for a Closed
+// pipe.
+func (p *Pipe) Pop() (r Request, sent, ok bool) {
+	if p.tail == p.head {
+		return Request{}, false, false
+	}
+	sent = p.tail-p.head > p.unsent
+	if !sent {
+		p.unsent--
+	}
+	e := &p.queue[p.head&uint32(len(p.queue)-1)]
+	p.head++
+	p.pending -= int(e.Frame.Len)
+	return e.Request, sent, true
+}

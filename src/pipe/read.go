@@ -1,0 +1,104 @@
+package pipe
+
+import (
+	"bytes"
+
+	"mithril/src/buf"
+	"mithril/src/resp"
+)
+
+// Reply is a reply with the request it answers. Bytes is valid until the next call
+// of Next; the reference of Request.Frame passes to the caller.
+type Reply struct {
+	Request
+	Bytes buf.Slice
+}
+
+// Progress is what Next found.
+type Progress uint8
+
+// What Next found.
+const (
+	Waiting Progress = iota // no complete reply
+	Got                     // a reply
+	Greeted                 // the greeting is answered: the pipe is Ready now
+	Broken                  // the node's bytes cannot be paired with requests any more
+)
+
+// Put hands over received bytes with their reference.
+func (p *Pipe) Put(s buf.Slice) { p.in.Put(s) }
+
+// Next takes the next reply off what was received. After Broken the connection is to
+// be closed; reason says why.
+func (p *Pipe) Next(a *buf.Arena) (r Reply, got Progress, reason string) {
+	if p.shown > 0 {
+		p.in.Consume(a, p.shown)
+		p.shown = 0
+	}
+	for {
+		view := p.in.View()
+		if view.Len == 0 {
+			return r, Waiting, ""
+		}
+		frame := a.Bytes(view)
+		n, status := p.scan.Scan(frame)
+		switch status {
+		case resp.Invalid:
+			return r, Broken, "the node's reply is not RESP"
+		case resp.NeedMore:
+			grown, ok := p.in.Grow(a, p.scan.Need())
+			if ok && !grown {
+				ok = p.in.Settle(a)
+			}
+			if !ok {
+				return r, Broken, "out of memory for a reply"
+			}
+			if !grown {
+				return r, Waiting, ""
+			}
+			continue
+		}
+		if frame[0] == '>' {
+			// Pushes answer no request. (RESP3 specification, "Push type")
+			p.in.Consume(a, n)
+			continue
+		}
+		if p.state == Greeting {
+			done, reason := p.greeted(frame[:n])
+			p.in.Consume(a, n)
+			if reason != "" {
+				return r, Broken, reason
+			}
+			if done {
+				return r, Greeted, ""
+			}
+			continue
+		}
+		if p.tail-p.head <= p.unsent {
+			return r, Broken, "the node sent a reply that nothing asked for"
+		}
+		e := &p.queue[p.head&uint32(len(p.queue)-1)]
+		if e.skip > 0 {
+			e.skip--
+			p.in.Consume(a, n)
+			continue
+		}
+		p.head++
+		p.pending -= int(e.Frame.Len)
+		p.shown = n
+		return Reply{Request: e.Request, Bytes: view.Sub(0, uint32(n))}, Got, ""
+	}
+}
+
+// greeted takes one reply to the greeting.
+func (p *Pipe) greeted(reply []byte) (done bool, reason string) {
+	if reply[0] == '-' {
+		return false, string(bytes.TrimRight(reply[1:], "\r\n"))
+	}
+	p.greeting--
+	if p.greeting > 0 {
+		return false, ""
+	}
+	p.become(Ready)
+	return true, ""
+}

@@ -1,0 +1,128 @@
+package redirect
+
+import (
+	"bytes"
+	"strconv"
+
+	"mithril/src/slot"
+)
+
+// Kind is what a redirect asks for.
+type Kind uint8
+
+// The kinds.
+const (
+	None  Kind = iota // not a redirect
+	Moved             // the slot has another owner, for good
+	Ask               // this one request is for the node that imports the slot
+)
+
+// Classify tells redirects from other replies. It looks at the first bytes only.
+func Classify(reply []byte) Kind {
+	if len(reply) < 5 || reply[0] != '-' {
+		return None
+	}
+	switch {
+	case reply[1] == 'M' && bytes.HasPrefix(reply, []byte("-MOVED ")):
+		return Moved
+	case reply[1] == 'A' && bytes.HasPrefix(reply, []byte("-ASK ")):
+		return Ask
+	}
+	return None
+}
+
+// Target is where a redirect points.
+type Target struct {
+	Slot uint16
+	Host []byte // part of the reply; empty: the host of the node that answered
+	Port uint16
+}
+
+// Parse reads a redirect that Classify has recognised. ok is false when it is
+// malformed: nothing must be dialed then.
+//
+// The host ends at the last colon, so that IPv6 addresses are understood. A host of
+// "?" or none at all means the answering node's own. (Redis cluster specification,
+// "cluster-preferred-endpoint-type")
+func Parse(reply []byte) (t Target, ok bool) {
+	line, found := bytes.CutSuffix(reply, []byte("\r\n"))
+	if !found {
+		return t, false
+	}
+	_, line, _ = bytes.Cut(line, []byte(" "))
+	number, addr, found := bytes.Cut(line, []byte(" "))
+	if !found {
+		return t, false
+	}
+	n, ok := decimal(number, slot.Count-1)
+	if !ok {
+		return t, false
+	}
+	colon := bytes.LastIndexByte(addr, ':')
+	if colon < 0 {
+		return t, false
+	}
+	port, ok := decimal(addr[colon+1:], 65535)
+	if !ok || port == 0 {
+		return t, false
+	}
+	host := addr[:colon]
+	if bytes.ContainsAny(host, " \t\r\n") {
+		return t, false
+	}
+	if k := len(host); k >= 2 && host[0] == '[' && host[k-1] == ']' {
+		host = host[1 : k-1]
+	}
+	if string(host) == "?" {
+		host = nil
+	}
+	return Target{Slot: uint16(n), Host: host, Port: uint16(port)}, true
+}
+
+func decimal(b []byte, most int) (int, bool) {
+	if len(b) == 0 || len(b) > 5 {
+		return 0, false
+	}
+	v := 0
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		v = v*10 + int(c-'0')
+	}
+	return v, v <= most
+}
+
+// Action is what becomes of a redirected request.
+type Action uint8
+
+// The actions.
+const (
+	Resend   Action = iota // to the target, at once
+	Wait                   // then Resend
+	TryAgain               // answer TRYAGAIN
+)
+
+// firstWait is the wait before the second try, in nanoseconds; it doubles.
+const firstWait = int64(2_000_000)
+
+// Decide says what becomes of a request that has followed hops redirects before this
+// one, at most maxHops in all. followed says that later requests of the same session
+// are in flight.
+func Decide(hops, maxHops int, followed bool) (act Action, wait int64) {
+	switch {
+	case hops == 0 && maxHops > 0:
+		return Resend, 0
+	case followed || hops >= maxHops:
+		return TryAgain, 0
+	}
+	return Wait, firstWait << min(hops-1, 16)
+}
+
+// AppendTryAgain writes the error a client gets when a redirect could not be
+// followed to its end.
+func AppendTryAgain(dst []byte, s uint16) []byte {
+	dst = append(dst, "-TRYAGAIN slot "...)
+	dst = strconv.AppendUint(dst, uint64(s), 10)
+	return append(dst, " is being moved between nodes, the request could not be completed\r\n"...)
+}

@@ -1,0 +1,147 @@
+package session
+
+import (
+	"mithril/src/buf"
+	"mithril/src/command"
+	"mithril/src/resp"
+	"mithril/src/slot"
+)
+
+const (
+	errNoAuth    = "-NOAUTH Authentication required.\r\n"
+	errCrossSlot = "-CROSSSLOT Keys in request don't hash to the same slot\r\n"
+)
+
+// dispatch decides what becomes of a request. offered is false when it has been dealt
+// with here, or held back.
+func (s *Session) dispatch(env *Env, frame buf.Slice, args []resp.Arg) (intent Intent, offered bool) {
+	bytes := env.Arena.Bytes(frame)
+	c, problem := env.Table.Find(bytes, args)
+	if s.state == Fresh && (c == nil || c.Flags&command.FlagNoAuth == 0) {
+		return s.freshDenied(env, bytes, args)
+	}
+	if problem != command.OK {
+		env.Reply = command.AppendProblem(env.Reply[:0], problem, c, bytes, args)
+		s.reject(env, env.Reply)
+		return intent, false
+	}
+	switch c.Route {
+	case command.RouteKeyed:
+		if c.KeyIndex != 0 {
+			key := args[c.KeyIndex].Of(bytes)
+			return Intent{Kind: Forward, Slot: slot.Of(key), Command: c, Frame: frame}, true
+		}
+		return s.dispatchKeys(env, c, frame, args)
+	case command.RouteSplit:
+		return s.dispatchSplit(env, c, frame, args)
+	case command.RouteLocal:
+		return s.dispatchLocal(env, c, frame, args)
+	case command.RouteSlotArg:
+		return s.dispatchSlotArg(env, c, frame, args)
+	}
+	env.Reply = command.AppendUnsupported(env.Reply[:0], c)
+	s.reject(env, env.Reply)
+	return intent, false
+}
+
+// reject answers a request that was not accepted: it does not count as a command.
+func (s *Session) reject(env *Env, reply []byte) {
+	s.consume(env)
+	s.AnswerBytes(env, s.window.push(), reply)
+}
+
+// freshDenied answers a request that needs a login first. A HTTP request is not
+// answered at all: somebody makes a browser speak to us.
+func (s *Session) freshDenied(env *Env, frame []byte, args []resp.Arg) (Intent, bool) {
+	s.reject(env, append(env.Reply[:0], errNoAuth...))
+	return Intent{}, false
+}
+
+// dispatchKeys routes a command whose keys the walker has to find. They must all lie
+// in one slot. A malformed request goes to a node for its error: to the owner of the
+// first key, if one was found.
+func (s *Session) dispatchKeys(env *Env, c *command.Command, frame buf.Slice, args []resp.Arg) (Intent, bool) {
+	bytes := env.Arena.Bytes(frame)
+	if c.Blocks(bytes, args) {
+		env.Reply = command.AppendUnsupported(env.Reply[:0], c)
+		s.reject(env, env.Reply)
+		return Intent{}, false
+	}
+	keys, problem := c.Keys(bytes, args, env.Keys[:0])
+	env.Keys = keys
+	intent := Intent{Kind: Forward, Command: c, Frame: frame}
+	if len(keys) == 0 {
+		if problem == command.OK {
+			env.Reply = command.AppendUnsupported(env.Reply[:0], c)
+			s.reject(env, env.Reply)
+			return Intent{}, false
+		}
+		return intent, true
+	}
+	var same bool
+	if intent.Slot, same = commonSlot(bytes, args, keys); !same {
+		s.reject(env, append(env.Reply[:0], errCrossSlot...))
+		return Intent{}, false
+	}
+	return intent, true
+}
+
+func commonSlot(frame []byte, args []resp.Arg, keys []command.KeyRef) (first uint16, same bool) {
+	first = slot.Of(args[keys[0].Arg].Of(frame))
+	for _, k := range keys[1:] {
+		if slot.Of(args[k.Arg].Of(frame)) != first {
+			return first, false
+		}
+	}
+	return first, true
+}
+
+// dispatchSplit sends a request whole when its keys share a slot, else in parts.
+func (s *Session) dispatchSplit(env *Env, c *command.Command, frame buf.Slice, args []resp.Arg) (Intent, bool) {
+	bytes := env.Arena.Bytes(frame)
+	step := int(c.KeyStep)
+	if (len(args)-1)%step != 0 {
+		env.Reply = command.AppendProblem(env.Reply[:0], command.WrongArity, c, bytes, args)
+		s.reject(env, env.Reply)
+		return Intent{}, false
+	}
+	first := slot.Of(args[1].Of(bytes))
+	for i := 1 + step; i < len(args); i += step {
+		if slot.Of(args[i].Of(bytes)) != first {
+			return Intent{Kind: Split, Command: c, Frame: frame}, true
+		}
+	}
+	return Intent{Kind: Forward, Slot: first, Command: c, Frame: frame}, true
+}
+
+// dispatchSlotArg routes a command that names a slot by number.
+func (s *Session) dispatchSlotArg(env *Env, c *command.Command, frame buf.Slice, args []resp.Arg) (Intent, bool) {
+	n, ok := integer(args[c.SlotIndex].Of(env.Arena.Bytes(frame)))
+	switch {
+	case !ok:
+		s.reject(env, append(env.Reply[:0], errNotInteger...))
+	case n < 0 || n >= slot.Count:
+		s.reject(env, append(env.Reply[:0], "-ERR Invalid slot\r\n"...))
+	default:
+		return Intent{Kind: Forward, Slot: uint16(n), Command: c, Frame: frame}, true
+	}
+	return Intent{}, false
+}
+
+// dispatchLocal answers what concerns the session alone and offers the rest.
+func (s *Session) dispatchLocal(env *Env, c *command.Command, frame buf.Slice, args []resp.Arg) (Intent, bool) {
+	l := env.locals[c.ID]
+	if l == nil {
+		return Intent{Kind: Local, Command: c, Frame: frame}, true
+	}
+	if l.barrier && !s.window.empty() {
+		s.hold = HoldBarrier
+		return Intent{}, false
+	}
+	env.Reply = l.answer(s, env, call{frame: env.Arena.Bytes(frame), args: args}, env.Reply[:0])
+	s.AnswerBytes(env, s.Accept(env, c), env.Reply)
+	if l.last {
+		s.drain(env)
+	}
+	return Intent{}, false
+}

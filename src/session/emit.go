@@ -1,0 +1,193 @@
+package session
+
+import (
+	"mithril/src/buf"
+	"mithril/src/invariant"
+)
+
+// Answer gives the reply to request seq; the caller keeps its reference. Replies may
+// come in any order; each request is answered once.
+func (s *Session) Answer(env *Env, seq uint32, reply buf.Slice) {
+	if s.state == Dead {
+		return
+	}
+	e := s.window.at(seq)
+	invariant.Assert(!e.parked, "session: request answered twice")
+	if e.bounced {
+		e.bounced = false
+		s.bounced--
+	}
+	if seq == s.window.head {
+		s.window.head++
+		s.unsent += int64(reply.Len)
+		s.write(env, reply)
+		if s.window.parked > 0 {
+			s.unpark(env)
+		}
+		s.window.rest()
+		return
+	}
+	if !s.park(env, e, reply) {
+		s.Kill("out of memory for a reply")
+	}
+}
+
+// AnswerBytes is Answer for a reply that does not lie in the arena.
+func (s *Session) AnswerBytes(env *Env, seq uint32, reply []byte) {
+	if s.state == Dead {
+		return
+	}
+	if seq == s.window.head {
+		e := s.window.at(seq)
+		invariant.Assert(!e.parked, "session: request answered twice")
+		if e.bounced {
+			e.bounced = false
+			s.bounced--
+		}
+		s.window.head++
+		s.unsent += int64(len(reply))
+		s.writeBytes(env, reply)
+		s.unpark(env)
+		s.window.rest()
+		return
+	}
+	slice, ok := env.Arena.Copy(reply)
+	if !ok {
+		s.Kill("out of memory for a reply")
+		return
+	}
+	s.Answer(env, seq, slice)
+	env.Arena.Release(slice.Block)
+}
+
+// TurnAway answers a client before it has asked anything, and ends the session.
+func (s *Session) TurnAway(env *Env, reply []byte) {
+	s.AnswerBytes(env, s.window.push(), reply)
+	s.drain(env)
+}
+
+// park keeps an early reply at its entry: by reference, unless that would pin a
+// receive chunk while they are scarce.
+func (s *Session) park(env *Env, e *entry, reply buf.Slice) bool {
+	a := env.Arena
+	if a.Scarce() && a.IsReceiveChunk(reply.Block) {
+		kept, ok := a.Copy(a.Bytes(reply))
+		if !ok {
+			return false
+		}
+		e.reply = kept
+	} else {
+		a.Retain(reply.Block)
+		e.reply = reply
+	}
+	e.parked = true
+	s.window.parked++
+	s.unsent += int64(reply.Len)
+	return true
+}
+
+// unpark sends the parked replies whose turn has come.
+func (s *Session) unpark(env *Env) {
+	w := &s.window
+	for w.parked > 0 && w.head != w.tail {
+		e := w.at(w.head)
+		if !e.parked {
+			return
+		}
+		w.head++
+		w.parked--
+		s.write(env, e.reply)
+		env.Arena.Release(e.reply.Block)
+	}
+}
+
+func (s *Session) write(env *Env, reply buf.Slice) {
+	s.count(env, env.Arena.Bytes(reply))
+	if !s.out.Put(env.Arena, reply) {
+		s.Kill("out of memory for a reply")
+	}
+}
+
+func (s *Session) writeBytes(env *Env, reply []byte) {
+	s.count(env, reply)
+	if _, ok := s.out.Append(env.Arena, reply); !ok {
+		s.Kill("out of memory for a reply")
+	}
+}
+
+func (s *Session) count(env *Env, reply []byte) {
+	if reply[0] == '-' {
+		env.Counters.ErrorReplies++
+	}
+	if limit := env.Output.Hard; limit > 0 && s.unsent > limit {
+		s.Kill("output limit reached")
+	}
+}
+
+// Out is what waits to be sent; the worker takes it when the socket is free and tells
+// Sent.
+func (s *Session) Out() *buf.Gather { return &s.out }
+
+// Sent notes that n bytes have gone out.
+func (s *Session) Sent(n int) {
+	s.unsent -= int64(n)
+	s.stalled = 0
+	invariant.Assert(s.unsent >= 0, "session: more sent than answered")
+}
+
+// CheckOutput closes the session when it has been over the soft output limit without
+// progress for too long. The worker calls it about once a second.
+func (s *Session) CheckOutput(env *Env, now int64) {
+	limit := env.Output
+	if limit.Soft == 0 || s.unsent <= limit.Soft {
+		s.stalled = 0
+		return
+	}
+	if s.stalled == 0 {
+		s.stalled = now
+	} else if now-s.stalled > limit.SoftFor {
+		s.Kill("output limit reached: over the soft level without progress")
+	}
+}
+
+// Bounce notes that request seq has been redirected: until it is answered nothing of
+// the session may overtake it. followed says that later requests are in flight
+// already.
+func (s *Session) Bounce(seq uint32) (followed bool) {
+	e := s.window.at(seq)
+	if !e.bounced {
+		e.bounced = true
+		s.bounced++
+	}
+	return !s.window.isLast(seq)
+}
+
+// Release ends the hold if its reason has passed, and says whether the session can
+// go on reading.
+func (s *Session) Release(env *Env) bool {
+	passed := false
+	switch s.hold {
+	case HoldWindow:
+		passed = s.window.open() <= OutstandingMax/2
+	case HoldBarrier:
+		passed = s.window.empty()
+	case HoldBounce:
+		passed = s.bounced == 0
+	case HoldOutput:
+		passed = s.unsent <= env.Output.Soft/2
+	}
+	if passed {
+		s.hold = HoldNone
+	}
+	return passed
+}
+
+// HoldForPipe notes that the request on offer has to wait until a pipe has room.
+func (s *Session) HoldForPipe() { s.hold = HoldPipe }
+
+// PipeHasRoom ends HoldPipe.
+func (s *Session) PipeHasRoom() {
+	if s.hold == HoldPipe {
+		s.hold = HoldNone
+	}
+}

@@ -1,0 +1,161 @@
+package session
+
+import (
+	"strconv"
+
+	"mithril/src/command"
+	"mithril/src/resp"
+)
+
+const (
+	errNotInteger = "-ERR value is not an integer or out of range\r\n"
+	replyOK       = "+OK\r\n"
+)
+
+// call is a request as the local commands see it.
+type call struct {
+	frame []byte
+	args  []resp.Arg
+}
+
+func (c call) len() int         { return len(c.args) }
+func (c call) arg(i int) []byte { return c.args[i].Of(c.frame) }
+
+// is compares an argument with a word in lower case, ignoring case as servers do for
+// options.
+func (c call) is(i int, word string) bool { return resp.EqualFold(c.arg(i), word) }
+
+// local is a command that concerns the session alone.
+type local struct {
+	answer  func(s *Session, env *Env, c call, dst []byte) []byte
+	barrier bool // acts on the session after all earlier replies
+	last    bool // nothing is read after it
+}
+
+// locals are the commands that concern the session alone, by their full names.
+var locals = map[string]*local{
+	"ping":           {answer: (*Session).ping},
+	"echo":           {answer: (*Session).echo},
+	"quit":           {answer: (*Session).ok, last: true},
+	"readonly":       {answer: (*Session).ok},
+	"readwrite":      {answer: (*Session).ok},
+	"asking":         {answer: (*Session).ok},
+	"select":         {answer: (*Session).selectDB, barrier: true},
+	"hello":          {answer: (*Session).hello, barrier: true},
+	"auth":           {answer: (*Session).auth, barrier: true},
+	"reset":          {answer: (*Session).reset, barrier: true},
+	"client|id":      {answer: (*Session).clientID},
+	"client|getname": {answer: (*Session).clientGetName},
+	"client|setname": {answer: (*Session).clientSetName},
+	"client|setinfo": {answer: (*Session).clientSetInfo},
+}
+
+// UseTable makes the sessions understand the commands of t.
+func (env *Env) UseTable(t *command.Table) {
+	env.Table = t
+	env.locals = make([]*local, t.Len())
+	for id := range env.locals {
+		env.locals[id] = locals[t.Row(uint16(id)).Name]
+	}
+}
+
+func (s *Session) ok(_ *Env, _ call, dst []byte) []byte { return append(dst, replyOK...) }
+
+func (s *Session) ping(_ *Env, c call, dst []byte) []byte {
+	if c.len() > 2 {
+		return append(dst, "-ERR wrong number of arguments for 'ping' command\r\n"...)
+	}
+	if c.len() == 2 {
+		return resp.AppendBulk(dst, c.arg(1))
+	}
+	return append(dst, "+PONG\r\n"...)
+}
+
+func (s *Session) echo(_ *Env, c call, dst []byte) []byte { return resp.AppendBulk(dst, c.arg(1)) }
+
+// selectDB answers for a cluster, which has one database.
+func (s *Session) selectDB(env *Env, c call, dst []byte) []byte {
+	switch n, ok := integer(c.arg(1)); {
+	case !ok:
+		return append(dst, errNotInteger...)
+	case n == 0:
+		return append(dst, replyOK...)
+	case env.Server.Name == "valkey":
+		return append(dst, "-ERR DB index is out of range\r\n"...)
+	}
+	return append(dst, "-ERR SELECT is not allowed in cluster mode\r\n"...)
+}
+
+func (s *Session) clientID(_ *Env, _ call, dst []byte) []byte {
+	return resp.AppendInt(dst, int64(s.ID))
+}
+
+func (s *Session) clientGetName(_ *Env, _ call, dst []byte) []byte {
+	if len(s.name) == 0 {
+		return resp.AppendNull(dst, s.proto)
+	}
+	return resp.AppendBulk(dst, s.name)
+}
+
+const errClientName = "-ERR Client names cannot contain spaces, newlines or special characters.\r\n"
+
+func (s *Session) clientSetName(_ *Env, c call, dst []byte) []byte {
+	if !s.setName(c.arg(2)) {
+		return append(dst, errClientName...)
+	}
+	return append(dst, replyOK...)
+}
+
+func (s *Session) setName(name []byte) bool {
+	if !isPlainWord(name) {
+		return false
+	}
+	s.name = append(s.name[:0], name...)
+	return true
+}
+
+// clientSetInfo stores what a client library tells of itself (redis.io, CLIENT
+// SETINFO).
+func (s *Session) clientSetInfo(_ *Env, c call, dst []byte) []byte {
+	var field *[]byte
+	var label string
+	switch {
+	case c.is(2, "lib-name"):
+		field, label = &s.libName, "lib-name"
+	case c.is(2, "lib-ver"):
+		field, label = &s.libVer, "lib-ver"
+	default:
+		dst = append(dst, "-ERR Unrecognized option '"...)
+		dst = append(dst, c.arg(2)...)
+		return append(dst, "'\r\n"...)
+	}
+	if !isPlainWord(c.arg(3)) {
+		dst = append(dst, "-ERR "...)
+		dst = append(dst, label...)
+		return append(dst, " cannot contain spaces, newlines or special characters.\r\n"...)
+	}
+	*field = append((*field)[:0], c.arg(3)...)
+	return append(dst, replyOK...)
+}
+
+// isPlainWord says that b has only characters from '!' to '~', as servers demand of
+// names that CLIENT LIST prints.
+func isPlainWord(b []byte) bool {
+	for _, c := range b {
+		if c < '!' || c > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// integer reads a decimal as servers read integer arguments: no spaces, no plus, no
+// leading zeros.
+func integer(b []byte) (int64, bool) {
+	v, err := strconv.ParseInt(string(b), 10, 64)
+	if err != nil {
+		return 0, false
+	}
+	var canonical [20]byte
+	return v, string(strconv.AppendInt(canonical[:0], v, 10)) == string(b)
+}

@@ -1,0 +1,158 @@
+package session
+
+import (
+	"net/netip"
+
+	"mithril/src/buf"
+	"mithril/src/command"
+	"mithril/src/resp"
+	"mithril/src/ring"
+	"mithril/src/stats"
+)
+
+// Env is what all sessions of one worker share. The worker owns it.
+type Env struct {
+	Arena    *buf.Arena
+	Table    *command.Table
+	Counters *stats.Counters
+
+	Password    string // empty: none is required
+	Limits      resp.RequestLimits
+	FreshLimits resp.RequestLimits // while a login is due
+	Output      OutputLimit
+	Server      Server
+	locals      []*local // by command.Command.ID; nil where the session has no answer of its own
+
+	// Scratch, free between two calls of a session's methods.
+	Args  []resp.Arg
+	Keys  []command.KeyRef
+	Reply []byte
+}
+
+// OutputLimit bounds the reply bytes that wait for one client.
+type OutputLimit struct {
+	Hard    int64 // at this many bytes the session is closed; 0: no limit
+	Soft    int64 // at this many its requests are not read; 0: no limit
+	SoftFor int64 // and it is closed when nothing has been sent for so long, ns
+}
+
+// Server is what HELLO tells of the server.
+type Server struct {
+	Name    string // "redis" or "valkey"
+	Version string
+}
+
+// Session is one client. The zero Session is not usable; see Init.
+type Session struct {
+	Token ring.Token
+	ID    uint64 // CLIENT ID: unique in the process, never reused
+	Peer  netip.AddrPort
+	Born  int64 // ns, on the ring's clock
+
+	state   State
+	hold    Hold
+	proto   resp.Proto
+	ended   bool // the client will send nothing more
+	frame   int  // bytes of the view the request on offer occupies
+	window  window
+	bounced uint32 // entries that are bounced
+
+	in     buf.Inbox
+	scan   resp.RequestScanner
+	inline buf.Slice // an inline request written out as an array; holds one reference
+
+	out     buf.Gather
+	unsent  int64 // reply bytes not yet sent: gathered, in flight and parked
+	stalled int64 // since when the soft output limit is exceeded without progress, 0 if not
+
+	name, libName, libVer []byte
+	LastCommand           *command.Command
+	why                   string // why the session is Dead
+}
+
+// Init makes s the session of a new connection.
+func (s *Session) Init(env *Env, token ring.Token, id uint64, peer netip.AddrPort, now int64) {
+	*s = Session{Token: token, ID: id, Peer: peer, Born: now, proto: resp.RESP2, inline: buf.Slice{Block: buf.NoBlock}}
+	if env.Password == "" {
+		s.become(Plain)
+	}
+}
+
+// State is where the session is in its life.
+func (s *Session) State() State { return s.state }
+
+// Why says why a Dead session was given up, for the log; empty for the usual reasons.
+func (s *Session) Why() string { return s.why }
+
+// Proto is the protocol the session has negotiated.
+func (s *Session) Proto() resp.Proto { return s.proto }
+
+// Name is the name given by CLIENT SETNAME or HELLO.
+func (s *Session) Name() []byte { return s.name }
+
+// Lib is what CLIENT SETINFO has told: library name and version.
+func (s *Session) Lib() (name, version []byte) { return s.libName, s.libVer }
+
+// Pending is how many requests are accepted and not answered to the client.
+func (s *Session) Pending() int { return int(s.window.len()) }
+
+// Holding is why the session reads no further, HoldNone if it does.
+func (s *Session) Holding() Hold { return s.hold }
+
+// Unread is how many received bytes wait to be read as requests.
+func (s *Session) Unread() int { return s.in.Bytes() }
+
+// Done says that the session is to be closed: it is Dead, or it drains and everything
+// it had to say has been sent.
+func (s *Session) Done() bool {
+	return s.state == Dead || s.state == Draining && s.window.empty() && s.unsent == 0
+}
+
+// Put hands over received bytes with their reference.
+func (s *Session) Put(env *Env, data buf.Slice) {
+	if s.state == Draining || s.state == Dead {
+		env.Arena.Release(data.Block)
+		return
+	}
+	s.in.Put(data)
+}
+
+// End notes that the client will send nothing more. What it has sent is still
+// answered.
+func (s *Session) End() { s.ended = true }
+
+// Kill makes the session Dead: nothing more is read or sent. why is for the log.
+func (s *Session) Kill(why string) {
+	if s.state != Dead {
+		s.why = why
+		s.become(Dead)
+	}
+}
+
+// drain makes the session read no more requests.
+func (s *Session) drain(env *Env) {
+	s.in.Drop(env.Arena)
+	s.scan = resp.RequestScanner{}
+	s.frame = 0
+	s.hold = HoldNone
+	if s.state != Dead {
+		s.become(Draining)
+	}
+}
+
+// Drain makes the session read no more requests; what it has asked is answered.
+func (s *Session) Drain(env *Env) { s.drain(env) }
+
+// Free gives back everything the session holds. Replies that are still to come must
+// not be given to it any more.
+func (s *Session) Free(env *Env) {
+	s.in.Drop(env.Arena)
+	s.out.Drop(env.Arena)
+	s.dropInline(env)
+	for i := s.window.head; i != s.window.tail; i++ {
+		if e := s.window.at(i); e.parked {
+			env.Arena.Release(e.reply.Block)
+		}
+	}
+	*s = Session{}
+}

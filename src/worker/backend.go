@@ -1,0 +1,258 @@
+package worker
+
+import (
+	"mithril/src/buf"
+	"mithril/src/invariant"
+	"mithril/src/pipe"
+	"mithril/src/ring"
+)
+
+// dialTimeout bounds the time from the dial to the answered greeting.
+const dialTimeout = 2000 * millisecond
+
+// backend is a pipe with its socket.
+type backend struct {
+	pipe.Pipe
+	end        end
+	node       *node
+	connecting bool         // the connect is with the ring
+	dirty      bool         // listed in dirtyPipes
+	deadline   timerHandle  // of dial and greeting
+	waiters    []ring.Token // sessions held until there is room
+}
+
+// pipeFor returns the pipe for a key, dialing if there is none. It is nil while the
+// node cannot be reached.
+func (w *Worker) pipeFor(n *node, key pipe.Key) *backend {
+	if b := n.find(key); b != nil {
+		return b
+	}
+	if w.now < n.retryAt {
+		return nil
+	}
+	return w.dial(n, key)
+}
+
+func (w *Worker) dial(n *node, key pipe.Key) *backend {
+	b, token := w.pipes.take()
+	key.Node = uint32(n.index)
+	b.Init(key)
+	b.end = end{socket: ring.NoSocket, token: token, state: endOpening}
+	b.node = n
+	b.connecting = true
+	b.dirty = false
+	b.waiters = b.waiters[:0]
+	n.bind(b)
+	w.counters.BackendDials++
+	w.ops = append(w.ops, ring.Op{Kind: ring.OpConnect, Token: token, Addr: n.addr})
+	b.deadline = w.timers.Arm(w.now+dialTimeout, timerDial|uint64(token.Index())|uint64(token.Generation())<<24)
+	return b
+}
+
+func (w *Worker) pipeEvent(b *backend, ev *ring.Event) {
+	switch ev.Kind {
+	case ring.Connected:
+		w.pipeConnected(b, ev)
+	case ring.Received:
+		if b.end.state != endOpen {
+			w.Arena.Release(ev.Data.Block)
+			return
+		}
+		b.Put(ev.Data)
+		w.readReplies(b)
+	case ring.RecvEnded:
+		w.pipeRecvEnded(b, ev.Err)
+	case ring.Sent:
+		w.pipeSent(b, ev)
+	}
+	if w.joined(&b.end, b.connecting) {
+		w.freePipe(b)
+	}
+}
+
+func (w *Worker) pipeConnected(b *backend, ev *ring.Event) {
+	b.connecting = false
+	b.end.socket = ev.Socket
+	if b.end.state == endJoining {
+		// Given up in the meantime.
+		return
+	}
+	if ev.Err != ring.ErrNone {
+		b.end.socket = ring.NoSocket
+		w.losePipe(b, ev.Err.String())
+		return
+	}
+	b.end.become(endOpen)
+	w.receive(&b.end)
+	if !b.Connected(w.Arena, w.Backend) {
+		w.losePipe(b, "out of memory")
+		return
+	}
+	w.touchPipe(b)
+}
+
+func (w *Worker) pipeRecvEnded(b *backend, err ring.Err) {
+	b.end.recv = recvOff
+	if b.end.state != endOpen {
+		return
+	}
+	switch err {
+	case ring.ErrNoBuffers:
+		w.starved = append(w.starved, b.end.token)
+	case ring.ErrNone:
+		b.end.recv = recvOver
+		w.losePipe(b, "the node closed the connection")
+	default:
+		b.end.recv = recvOver
+		w.losePipe(b, err.String())
+	}
+}
+
+func (w *Worker) pipeSent(b *backend, ev *ring.Event) {
+	if ev.Err != ring.ErrNone {
+		b.end.out.Drop(w.Arena)
+		if b.end.state == endOpen {
+			w.losePipe(b, ev.Err.String())
+		}
+		return
+	}
+	b.end.out.Sent(w.Arena, int(ev.N))
+	if b.end.state != endOpen {
+		b.end.out.Drop(w.Arena)
+		return
+	}
+	if b.end.out.Bytes() > 0 {
+		w.submitSend(&b.end)
+	} else if b.MaySend() {
+		w.touchPipe(b)
+	}
+}
+
+// readReplies hands out the replies that are in.
+func (w *Worker) readReplies(b *backend) {
+	for {
+		r, got, reason := b.Next(w.Arena)
+		switch got {
+		case pipe.Got:
+			w.inFlight--
+			w.counters.BackendReplies++
+			w.deliver(b, r)
+			if b.State() == pipe.Closed {
+				return
+			}
+			if b.State() == pipe.Draining && b.Len() == 0 {
+				w.losePipe(b, "")
+				return
+			}
+			continue
+		case pipe.Greeted:
+			w.greeted(b)
+			continue
+		case pipe.Broken:
+			w.losePipe(b, reason)
+			return
+		}
+		break
+	}
+	if len(b.waiters) > 0 && b.HalfEmpty() {
+		w.wakeWaiters(b)
+	}
+}
+
+func (w *Worker) greeted(b *backend) {
+	w.timers.Cancel(b.deadline)
+	if b.node.failures > 0 {
+		w.Log.Info("node reachable again", "worker", w.Number, "node", b.node.name)
+	}
+	b.node.failures, b.node.retryAt, b.node.reason = 0, 0, ""
+	w.touchPipe(b)
+}
+
+// touchPipe lists a pipe for the flush at the end of the turn.
+func (w *Worker) touchPipe(b *backend) {
+	if !b.dirty {
+		b.dirty = true
+		w.dirtyPipes = append(w.dirtyPipes, b.end.token)
+	}
+}
+
+// losePipe ends a connection to a node and answers what was on it. reason is empty when
+// it was closed on purpose.
+func (w *Worker) losePipe(b *backend, reason string) {
+	if b.State() == pipe.Closed {
+		return
+	}
+	if reason != "" {
+		w.pipeFailed(b, reason)
+	}
+	w.timers.Cancel(b.deadline)
+	b.node.unbind(b)
+	b.Close(w.Arena)
+	for {
+		r, sent, ok := b.Pop()
+		if !ok {
+			break
+		}
+		w.inFlight--
+		w.answerLost(b.node, r, sent, reason)
+	}
+	w.wakeWaiters(b)
+	w.shut(&b.end)
+	if w.joined(&b.end, b.connecting) {
+		w.freePipe(b)
+	}
+}
+
+func (w *Worker) pipeFailed(b *backend, reason string) {
+	w.counters.BackendLost++
+	n := b.node
+	if n.failures == 0 {
+		w.Log.Warn("connection to node lost", "worker", w.Number, "node", n.name, "pipe", b.end.token.String(),
+			"state", b.State().String(), "requests", b.Len(), "reason", reason)
+	}
+	if b.State() != pipe.Ready && b.State() != pipe.Draining {
+		n.failed(w.now, reason)
+	}
+	w.Wish()
+}
+
+// wakeWaiters lets the sessions go on that wait for room in b.
+func (w *Worker) wakeWaiters(b *backend) {
+	for _, t := range b.waiters {
+		if c := w.clients.get(t); c != nil && c.waitsOn == b.end.token {
+			c.waitsOn = 0
+			c.PipeHasRoom()
+			if !c.ready {
+				c.ready = true
+				w.ready = append(w.ready, t)
+			}
+		}
+	}
+	b.waiters = b.waiters[:0]
+}
+
+func (w *Worker) freePipe(b *backend) {
+	invariant.Assert(b.Len() == 0, "worker: pipe freed with requests in it")
+	b.end.out.Drop(w.Arena)
+	w.pipes.put(b.end.token)
+}
+
+// push puts a request on a pipe and takes over its reference of the frame. If it cannot,
+// the request is answered with an error.
+func (w *Worker) push(b *backend, r pipe.Request, ask bool) {
+	if b.Push(w.Arena, w.now, r, ask) {
+		w.inFlight++
+		w.touchPipe(b)
+		return
+	}
+	w.answerError(r.Owner, r.Seq, errNoMemory)
+	w.Arena.Release(r.Frame.Block)
+}
+
+const errNoMemory = "-ERR out of memory for the request\r\n"
+
+// frameOf makes a request of a frame that the caller does not own.
+func (w *Worker) frameOf(frame buf.Slice) buf.Slice {
+	w.Arena.Retain(frame.Block)
+	return frame
+}

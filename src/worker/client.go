@@ -1,0 +1,232 @@
+package worker
+
+import (
+	"mithril/src/buf"
+	"mithril/src/ring"
+	"mithril/src/session"
+)
+
+// readAheadBytes is how much a held session may receive before its reading stops.
+const readAheadBytes = buf.ReceiveChunkBytes
+
+// client is a session with its socket.
+type client struct {
+	session.Session
+	end     end
+	dirty   bool // listed in dirtyClients
+	ready   bool // listed in ready
+	lane    uint16
+	waitsOn ring.Token // the pipe a HoldPipe waits for
+	heard   int64      // when bytes last arrived, ns
+}
+
+const (
+	errMaxClients = "-ERR max number of clients reached\r\n"
+	errProtected  = "-DENIED Redis is running in protected mode because protected mode is enabled and no password is set for the " +
+		"default user. In this mode connections are only accepted from the loopback interface. If you want to connect from " +
+		"external computers to Redis you may adopt one of the following solutions: 1) Just disable protected mode sending the " +
+		"command 'CONFIG SET protected-mode no' from the loopback interface by connecting to Redis from the same host the server " +
+		"is running, however MAKE SURE Redis is not publicly accessible from internet if you do so. Use CONFIG REWRITE to make " +
+		"this change permanent. 2) Alternatively you can just disable the protected mode by editing the Redis configuration file, " +
+		"and setting the protected mode option to 'no', and then restarting the server. 3) If you started the server manually " +
+		"just for testing, restart it with the '--protected-mode no' option. 4) Set up an authentication password for the default " +
+		"user. NOTE: You only need to do one of the above things in order for the server to start accepting connections from the " +
+		"outside.\r\n"
+)
+
+// acceptRetry is how long a listener rests when the process is out of descriptors.
+const acceptRetry = 100 * millisecond
+
+func (w *Worker) accept(listener int) {
+	if w.accepting[listener] || w.draining {
+		return
+	}
+	w.accepting[listener] = true
+	w.ops = append(w.ops, ring.Op{
+		Kind:   ring.OpAccept,
+		Socket: w.Listeners[listener],
+		Token:  ring.MakeToken(ring.KindListener, 0, uint32(listener)),
+	})
+}
+
+func (w *Worker) acceptEnded(ev *ring.Event) {
+	listener := int(ev.Token.Index())
+	w.accepting[listener] = false
+	if w.draining {
+		w.ops = append(w.ops, ring.Op{Kind: ring.OpClose, Socket: w.Listeners[listener], Token: ev.Token})
+		return
+	}
+	if ev.Err != ring.ErrNone && ev.Err != ring.ErrCanceled {
+		w.Log.Warn("accepting clients paused", "worker", w.Number, "reason", ev.Err.String())
+		w.timers.Arm(w.now+acceptRetry, timerAccept|uint64(listener))
+		return
+	}
+	w.accept(listener)
+}
+
+// accepted makes a session of a new connection, or turns it away.
+func (w *Worker) accepted(ev *ring.Event) {
+	c, token := w.clients.take()
+	peer := w.Ring.Peer(ev.Socket)
+	clients := w.Shared.Clients.Add(1)
+	c.Init(&w.env, token, w.Shared.LastID.Add(1), peer, w.now)
+	c.end = end{socket: ev.Socket, token: token, state: endOpen}
+	c.dirty, c.ready, c.waitsOn = false, false, 0
+	c.lane = uint16(token.Index() % uint32(w.Lanes))
+	c.heard = w.now
+	w.counters.Connections++
+	w.receive(&c.end)
+	switch {
+	case clients > w.MaxClients:
+		w.turnAway(c, errMaxClients)
+	case w.Protected && !peer.Addr().Unmap().IsLoopback():
+		w.turnAway(c, errProtected)
+	}
+}
+
+func (w *Worker) turnAway(c *client, reply string) {
+	w.counters.Rejected++
+	c.TurnAway(&w.env, []byte(reply))
+	w.touch(c)
+}
+
+// touch lists a client for the flush at the end of the turn.
+func (w *Worker) touch(c *client) {
+	if !c.dirty {
+		c.dirty = true
+		w.dirtyClients = append(w.dirtyClients, c.Token)
+	}
+}
+
+func (w *Worker) clientEvent(c *client, ev *ring.Event) {
+	switch ev.Kind {
+	case ring.Received:
+		w.counters.NetInput += uint64(ev.Data.Len)
+		if c.end.state != endOpen {
+			w.Arena.Release(ev.Data.Block)
+			return
+		}
+		c.heard = w.now
+		c.Put(&w.env, ev.Data)
+		w.feed(c)
+		return
+	case ring.RecvEnded:
+		w.clientRecvEnded(c, ev.Err)
+	case ring.Sent:
+		w.clientSent(c, ev)
+	}
+	if w.joined(&c.end, false) {
+		w.freeClient(c)
+	}
+}
+
+func (w *Worker) clientRecvEnded(c *client, err ring.Err) {
+	c.end.recv = recvOff
+	if c.end.state != endOpen {
+		return
+	}
+	switch err {
+	case ring.ErrNone:
+		c.end.recv = recvOver
+		w.counters.ReadersExited++
+		c.End()
+		w.feed(c)
+	case ring.ErrCanceled:
+		if c.Holding() == session.HoldNone {
+			w.receive(&c.end)
+		}
+	case ring.ErrNoBuffers:
+		w.starved = append(w.starved, c.Token)
+	default:
+		c.end.recv = recvOver
+		w.counters.ReadersExited++
+		c.Kill("")
+		w.touch(c)
+	}
+}
+
+func (w *Worker) clientSent(c *client, ev *ring.Event) {
+	if ev.Err != ring.ErrNone {
+		c.end.out.Drop(w.Arena)
+		if c.end.state == endOpen {
+			c.Kill("")
+			w.touch(c)
+		}
+		return
+	}
+	w.counters.NetOutput += uint64(ev.N)
+	c.end.out.Sent(w.Arena, int(ev.N))
+	c.Sent(int(ev.N))
+	if c.end.state != endOpen {
+		c.end.out.Drop(w.Arena)
+		return
+	}
+	if c.end.out.Bytes() > 0 {
+		w.submitSend(&c.end)
+		return
+	}
+	if c.Out().Bytes() > 0 || c.Done() {
+		w.touch(c)
+	}
+	w.goOn(c)
+}
+
+// goOn lists a session for reading when what held it has passed.
+func (w *Worker) goOn(c *client) {
+	if c.Holding() != session.HoldNone && !c.ready && c.Release(&w.env) {
+		c.ready = true
+		w.ready = append(w.ready, c.Token)
+	}
+}
+
+// feed serves the requests a session has received.
+func (w *Worker) feed(c *client) {
+serving:
+	for {
+		intent := c.Next(&w.env)
+		served := false
+		switch intent.Kind {
+		case session.Nothing:
+			break serving
+		case session.Forward:
+			served = w.forward(c, intent)
+		case session.Split:
+			served = w.split(c, intent)
+		case session.Local:
+			served = w.answerLocal(c, intent)
+		}
+		if !served {
+			break
+		}
+	}
+	if c.Holding() == session.HoldNone {
+		w.receive(&c.end)
+	} else if c.Unread() > readAheadBytes {
+		w.pause(&c.end)
+	}
+	w.touch(c)
+}
+
+// closeClient ends a client whose session is done.
+func (w *Worker) closeClient(c *client) {
+	if why := c.Why(); why != "" {
+		w.Log.Warn("client closed", "worker", w.Number, "client", c.Token.String(), "id", c.ID, "addr", c.Peer.String(), "reason", why)
+	}
+	if c.end.recv != recvOver {
+		w.counters.ReadersExited++
+	}
+	w.counters.WritersExited++
+	w.shut(&c.end)
+	if w.joined(&c.end, false) {
+		w.freeClient(c)
+	}
+}
+
+func (w *Worker) freeClient(c *client) {
+	token := c.Token
+	c.end.out.Drop(w.Arena)
+	c.Free(&w.env)
+	w.clients.put(token)
+	w.counters.Closed++
+	w.Shared.Clients.Add(-1)
+}

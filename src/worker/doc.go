@@ -1,0 +1,32 @@
+// Package worker is the loop of one core. It owns one ring, the sessions accepted on it,
+// the pipes it has opened to nodes, their timers and counters, and shares none of them
+// while it serves requests.
+//
+//	        +------------------------------- turn ------------------------------+
+//	events  |  step sessions and pipes  ->  timers  ->  go on with held sessions |  ops
+//	------> |                                                                    | ----->
+//	        |                 flush every touched socket once                    |
+//	        +--------------------------------------------------------------------+
+//
+// A turn takes every event that is ready, steps all machines, and only then writes:
+// each socket that has something to say gets one send, and all sends go to the kernel
+// with one submission. So system calls are paid per turn and not per request.
+//
+// Events and timers name their targets by tokens: an index into a slab and a
+// generation. What is gone by then is recognised and dropped.
+//
+// The life of a socket, for clients and nodes alike (end.go):
+//
+//	Opening  a connect is in flight, there is no socket yet
+//	Open     bytes flow
+//	Joining  shut down; operations are still with the ring
+//	Gone     closed, nothing refers to it any more
+//
+//	Opening ---> Open ---> Joining ---> Gone
+//	    |                     ^          ^
+//	    +---------------------+          |
+//	    +--------------------------------+
+//
+// The socket is closed only when nothing is in flight on it, because the ring may still
+// read the bytes of a send and a new socket may get the same number.
+package worker

@@ -1,0 +1,82 @@
+package worker
+
+import "mithril/src/ring"
+
+const (
+	// gatherFrom is how many requests must be with nodes before the wait gathers
+	// events: a lone client pays nothing.
+	gatherFrom = 8
+
+	// gatherMax is how many completions a gathering wait asks for at most, beyond
+	// those of the sends it submits.
+	gatherMax = 32
+)
+
+// flush turns what the turn has produced into operations: one send per socket.
+func (w *Worker) flush() {
+	for _, t := range w.dirtyPipes {
+		b := w.pipes.get(t)
+		if b == nil {
+			continue
+		}
+		b.dirty = false
+		if b.end.state == endOpen && !b.end.sending() && b.MaySend() {
+			w.send(&b.end, b.Sendable())
+			b.Flushed()
+			w.counters.BackendSends++
+		}
+	}
+	w.dirtyPipes = w.dirtyPipes[:0]
+	for _, t := range w.dirtyClients {
+		c := w.clients.get(t)
+		if c == nil {
+			continue
+		}
+		c.dirty = false
+		w.flushClient(c)
+	}
+	w.dirtyClients = w.dirtyClients[:0]
+	w.feedStarved()
+}
+
+func (w *Worker) flushClient(c *client) {
+	if c.end.state != endOpen {
+		return
+	}
+	if c.Done() {
+		w.closeClient(c)
+		return
+	}
+	if !c.end.sending() && c.Out().Bytes() > 0 {
+		w.send(&c.end, c.Out())
+		w.counters.ClientSends++
+	}
+}
+
+// feedStarved arms the sockets again whose receive ended for want of chunks.
+func (w *Worker) feedStarved() {
+	for _, t := range w.starved {
+		if c := w.clients.get(t); t.Kind() == ring.KindSession && c != nil {
+			w.receive(&c.end)
+		}
+		if b := w.pipes.get(t); t.Kind() == ring.KindPipe && b != nil {
+			w.receive(&b.end)
+		}
+	}
+	w.starved = w.starved[:0]
+}
+
+// wait says how long the next turn may block. With many requests outstanding it gathers
+// completions, because each turn has a price that all of them share.
+func (w *Worker) wait() ring.Wait {
+	deadline := ring.Forever
+	if at, ok := w.timers.Next(); ok {
+		deadline = at
+	}
+	wait := ring.Wait{Deadline: deadline, Min: 1}
+	if w.BatchWindow > 0 && w.inFlight >= gatherFrom {
+		wait.Window = w.BatchWindow
+		wait.Min = w.sends + min(gatherMax, w.inFlight/2)
+	}
+	return wait
+}

@@ -1,0 +1,190 @@
+package worker
+
+import (
+	"net/netip"
+
+	"mithril/src/pipe"
+	"mithril/src/resp"
+	"mithril/src/topology"
+)
+
+// noNode in route marks a slot whose owner is not known.
+const noNode = ^uint16(0)
+
+const (
+	backoffMin = 20 * millisecond
+	backoffMax = 1000 * millisecond
+
+	// forgetAfter is how long a node that the map does not name any more keeps its
+	// connections.
+	forgetAfter = 60 * second
+)
+
+// Resolver turns host and port, as a node names another, into an address to dial. from
+// is the node that named it, whose host is meant by an empty one. ok is false when the
+// address is not known here.
+type Resolver func(host []byte, port uint16, from netip.AddrPort) (addr netip.AddrPort, ok bool)
+
+// node is a server as this worker sees it: its pipes, and whether it can be reached.
+type node struct {
+	index uint16
+	addr  netip.AddrPort
+	name  string // addr in text
+
+	plain   [][2]*backend // by lane and protocol: database 0, no READONLY, no tracking
+	special []*backend    // all others
+
+	goneAt   int64 // since when the map does not name it, 0 while it does
+	failures int   // dials that failed in a row
+	retryAt  int64 // earliest next dial
+	reason   string
+	used     bool
+}
+
+func protoIndex(p resp.Proto) int {
+	if p == resp.RESP3 {
+		return 1
+	}
+	return 0
+}
+
+func (k keyed) isPlain() bool { return k.DB == 0 && !k.ReadOnly && !k.Tracking }
+
+// keyed is a pipe.Key with what the worker asks of it.
+type keyed struct{ pipe.Key }
+
+// find returns the pipe that the key names, nil if there is none.
+func (n *node) find(key pipe.Key) *backend {
+	if (keyed{key}).isPlain() {
+		return n.plain[key.Lane][protoIndex(key.Proto)]
+	}
+	for _, b := range n.special {
+		if b.Key == key {
+			return b
+		}
+	}
+	return nil
+}
+
+// bind makes b the pipe its key names.
+func (n *node) bind(b *backend) {
+	if (keyed{b.Key}).isPlain() {
+		n.plain[b.Key.Lane][protoIndex(b.Key.Proto)] = b
+		return
+	}
+	n.special = append(n.special, b)
+}
+
+// unbind makes the key name no pipe, if it still names b.
+func (n *node) unbind(b *backend) {
+	if (keyed{b.Key}).isPlain() {
+		if at := &n.plain[b.Key.Lane][protoIndex(b.Key.Proto)]; *at == b {
+			*at = nil
+		}
+		return
+	}
+	for i, other := range n.special {
+		if other == b {
+			n.special = append(n.special[:i], n.special[i+1:]...)
+			return
+		}
+	}
+}
+
+// nodeAt returns the node with the given address, new if there is none yet.
+func (w *Worker) nodeAt(addr netip.AddrPort) *node {
+	var free *node
+	for _, n := range w.nodes {
+		switch {
+		case n.used && n.addr == addr:
+			return n
+		case !n.used && free == nil:
+			free = n
+		}
+	}
+	if free == nil {
+		free = &node{index: uint16(len(w.nodes))}
+		w.nodes = append(w.nodes, free)
+	}
+	*free = node{
+		index: free.index, addr: addr, name: addr.String(), used: true,
+		plain: make([][2]*backend, w.Lanes), goneAt: w.now,
+	}
+	return free
+}
+
+// apply takes over a new map: slots go to the nodes it names, whatever redirects have
+// said since the last one.
+func (w *Worker) apply(t *topology.Snapshot) {
+	w.applied = t
+	for _, n := range w.nodes {
+		if n.goneAt == 0 {
+			n.goneAt = w.now
+		}
+	}
+	index := make([]uint16, len(t.Nodes))
+	for i := range t.Nodes {
+		index[i] = noNode
+		if addr := t.Nodes[i].Dial; addr.IsValid() {
+			n := w.nodeAt(addr)
+			n.goneAt = 0
+			index[i] = n.index
+		}
+	}
+	for s, shard := range t.Slots {
+		w.route[s] = noNode
+		if shard != topology.NoShard {
+			w.route[s] = index[t.Shards[shard].Primary]
+		}
+	}
+	w.adoptVersion(t)
+}
+
+// forget closes what leads to nodes that left the map a while ago.
+func (w *Worker) forget() {
+	for _, n := range w.nodes {
+		if !n.used || n.goneAt == 0 || w.now-n.goneAt < forgetAfter {
+			continue
+		}
+		busy := false
+		for _, lane := range n.plain {
+			for _, b := range lane {
+				busy = w.retireIdle(b) || busy
+			}
+		}
+		for _, b := range n.special {
+			busy = w.retireIdle(b) || busy
+		}
+		if !busy && !w.refersTo(n) {
+			n.used = false
+		}
+	}
+}
+
+// retireIdle closes a pipe without requests and says whether it is still there.
+func (w *Worker) retireIdle(b *backend) (there bool) {
+	if b == nil {
+		return false
+	}
+	if b.Len() == 0 && b.State() == pipe.Ready {
+		w.losePipe(b, "")
+	}
+	return true
+}
+
+// refersTo says that a slot or a waiting request still leads to n.
+func (w *Worker) refersTo(n *node) bool {
+	for _, at := range w.route {
+		if at == n.index {
+			return true
+		}
+	}
+	return w.waiting.refersTo(n.index)
+}
+
+// failed notes that n could not be reached; the next dial has to wait.
+func (n *node) failed(now int64, reason string) {
+	n.reason = reason
+	n.retryAt = now + min(backoffMin<<min(n.failures, 10), backoffMax)
+	n.failures++
+}

@@ -1,0 +1,106 @@
+package worker
+
+import (
+	"mithril/src/buf"
+	"mithril/src/pipe"
+	"mithril/src/redirect"
+	"mithril/src/ring"
+)
+
+// deliver passes a reply on to whom it is for, or follows the redirect it is.
+func (w *Worker) deliver(b *backend, r pipe.Reply) {
+	bytes := w.Arena.Bytes(r.Bytes)
+	if bytes[0] == '-' {
+		if kind := redirect.Classify(bytes); kind != redirect.None {
+			w.redirected(b, r, kind)
+			return
+		}
+	}
+	w.answer(r.Owner, r.Seq, r.Bytes)
+	w.Arena.Release(r.Frame.Block)
+}
+
+// answer gives a reply to its owner. The caller keeps its reference.
+func (w *Worker) answer(owner ring.Token, seq uint32, reply buf.Slice) {
+	if owner.Kind() == kindJoin {
+		w.answerPart(owner, seq, reply)
+		return
+	}
+	c := w.clients.get(owner)
+	if c == nil {
+		return // the client is gone
+	}
+	c.Answer(&w.env, seq, reply)
+	w.touch(c)
+	w.goOn(c)
+}
+
+// answerError is answer for an error text.
+func (w *Worker) answerError(owner ring.Token, seq uint32, text string) {
+	reply, ok := w.Arena.Copy([]byte(text))
+	if !ok {
+		w.killOwner(owner)
+		return
+	}
+	w.answer(owner, seq, reply)
+	w.Arena.Release(reply.Block)
+}
+
+// killOwner gives up the session whose reply cannot be stored.
+func (w *Worker) killOwner(owner ring.Token) {
+	if owner.Kind() == kindJoin {
+		if j := w.joins.get(owner); j != nil {
+			owner = j.Owner
+		}
+	}
+	if c := w.clients.get(owner); c != nil {
+		c.Kill("out of memory for a reply")
+		w.touch(c)
+	}
+}
+
+// answerPart gives a part's reply to its join, and the joined reply to the client.
+func (w *Worker) answerPart(owner ring.Token, k uint32, reply buf.Slice) {
+	j := w.joins.get(owner)
+	if w.Arena.Scarce() && w.Arena.IsReceiveChunk(reply.Block) {
+		kept, ok := w.Arena.Copy(w.Arena.Bytes(reply))
+		if !ok {
+			w.killOwner(owner)
+			kept, ok = w.Arena.Copy([]byte(errNoMemory))
+			if !ok {
+				w.Arena.Retain(reply.Block)
+				kept = reply
+			}
+		}
+		reply = kept
+	} else {
+		w.Arena.Retain(reply.Block)
+	}
+	if !j.Put(k, reply) {
+		return
+	}
+	joined, ok := j.Result(w.Arena)
+	client, seq := j.Owner, j.Seq
+	w.joins.put(owner)
+	if !ok {
+		w.killOwner(client)
+		return
+	}
+	w.answer(client, seq, joined)
+	w.Arena.Release(joined.Block)
+}
+
+// answerLost answers a request whose connection is gone.
+func (w *Worker) answerLost(n *node, r pipe.Request, sent bool, reason string) {
+	if sent {
+		w.scratch = append(w.scratch[:0], "-ERR connection to node "...)
+		w.scratch = append(w.scratch, n.name...)
+		w.scratch = append(w.scratch, " lost before the reply ("...)
+		w.scratch = append(w.scratch, reason...)
+		w.scratch = append(w.scratch, "), the outcome of the command is unknown\r\n"...)
+	} else {
+		w.scratch = appendUnreachable(w.scratch[:0], n.name, reason)
+	}
+	w.answerError(r.Owner, r.Seq, string(w.scratch))
+	w.Arena.Release(r.Frame.Block)
+}

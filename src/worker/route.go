@@ -1,0 +1,132 @@
+package worker
+
+import (
+	"mithril/src/command"
+	"mithril/src/fanout"
+	"mithril/src/pipe"
+	"mithril/src/ring"
+	"mithril/src/session"
+	"mithril/src/slot"
+)
+
+const errClusterDown = "-CLUSTERDOWN Hash slot not served\r\n"
+
+// kindJoin is the token kind of the joins, which only the worker itself uses.
+const kindJoin = ring.KindPipe + 1
+
+// join is a fanout.Join with its token.
+type join struct {
+	fanout.Join
+	token ring.Token
+}
+
+func (w *Worker) keyOf(c *client) pipe.Key { return pipe.Key{Lane: c.lane, Proto: c.Proto()} }
+
+// pipeOf returns the pipe to the owner of a slot for a client. It is nil when there is no
+// owner or it cannot be reached; n is nil when there is no owner.
+func (w *Worker) pipeOf(c *client, s uint16) (b *backend, n *node) {
+	index := w.route[s]
+	if index == noNode {
+		return nil, nil
+	}
+	n = w.nodes[index]
+	key := w.keyOf(c)
+	key.Node = uint32(index)
+	return w.pipeFor(n, key), n
+}
+
+// forward sends a request whole to the owner of its slot. It says false when the request
+// stays with the session for now.
+func (w *Worker) forward(c *client, in session.Intent) bool {
+	b, n := w.pipeOf(c, in.Slot)
+	if b == nil {
+		w.refuse(c, in.Command, n)
+		return true
+	}
+	if b.Full() {
+		w.holdFor(c, b)
+		return false
+	}
+	frame := w.frameOf(in.Frame)
+	seq := c.Accept(&w.env, in.Command)
+	w.push(b, pipe.Request{Owner: c.Token, Seq: seq, Slot: in.Slot, Frame: frame}, false)
+	return true
+}
+
+// refuse answers a request whose slot has no owner, or one that cannot be reached.
+func (w *Worker) refuse(c *client, cmd *command.Command, n *node) {
+	seq := c.Accept(&w.env, cmd)
+	if n == nil {
+		w.Wish()
+		w.answerError(c.Token, seq, errClusterDown)
+		return
+	}
+	w.scratch = appendUnreachable(w.scratch[:0], n.name, n.reason)
+	c.AnswerBytes(&w.env, seq, w.scratch)
+}
+
+// appendUnreachable writes the error for a request that was not sent, because no
+// connection to its node can be made now.
+func appendUnreachable(dst []byte, node, reason string) []byte {
+	dst = append(dst, "-TRYAGAIN node "...)
+	dst = append(dst, node...)
+	dst = append(dst, " cannot be reached ("...)
+	dst = append(dst, reason...)
+	return append(dst, "), the request was not sent\r\n"...)
+}
+
+func (w *Worker) holdFor(c *client, b *backend) {
+	c.HoldForPipe()
+	c.waitsOn = b.end.token
+	b.waiters = append(b.waiters, c.Token)
+}
+
+// split sends a request in parts, one per slot. It says false when the request stays
+// with the session for now.
+func (w *Worker) split(c *client, in session.Intent) bool {
+	frame := w.Arena.Bytes(in.Frame)
+	w.plan.Split(frame, w.env.Args, int(in.Command.KeyStep))
+	for i := range w.plan.Parts {
+		if b, _ := w.pipeOf(c, w.plan.Parts[i].Slot); b != nil && b.Full() {
+			w.holdFor(c, b)
+			return false
+		}
+	}
+	held := w.frameOf(in.Frame)
+	seq := c.Accept(&w.env, in.Command)
+	j, token := w.joins.take()
+	j.token = token
+	j.Begin(&w.plan, in.Command.Merge, c.Token, seq)
+	for i := range w.plan.Parts {
+		w.sendPart(c, token, i, frame)
+	}
+	w.Arena.Release(held.Block)
+	return true
+}
+
+func (w *Worker) sendPart(c *client, owner ring.Token, k int, frame []byte) {
+	part := &w.plan.Parts[k]
+	b, n := w.pipeOf(c, part.Slot)
+	if b == nil {
+		if n == nil {
+			w.Wish()
+			w.answerError(owner, uint32(k), errClusterDown)
+			return
+		}
+		w.scratch = appendUnreachable(w.scratch[:0], n.name, n.reason)
+		w.answerError(owner, uint32(k), string(w.scratch))
+		return
+	}
+	size := w.plan.FrameBytes(k)
+	at, ok := b.Reserve(w.Arena, w.now, pipe.Request{Owner: owner, Seq: uint32(k), Slot: part.Slot}, size)
+	if !ok {
+		w.answerError(owner, uint32(k), errNoMemory)
+		return
+	}
+	w.plan.AppendFrame(w.Arena.Bytes(at)[:0], k, frame, w.env.Args)
+	w.inFlight++
+	w.touchPipe(b)
+}
+
+// override makes a slot lead to the node a redirect has named, until the next map.
+func (w *Worker) override(s uint16, n *node) { w.route[s&(slot.Count-1)] = n.index }

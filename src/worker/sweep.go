@@ -1,0 +1,113 @@
+package worker
+
+import (
+	"mithril/src/command"
+	"mithril/src/pipe"
+	"mithril/src/ring"
+	"mithril/src/timer"
+	"mithril/src/topology"
+)
+
+// What a timer is for stands in the top byte of its payload, what it is about below.
+const (
+	timerSweep  uint64 = iota << 56
+	timerResend        // index of a waiting request
+	timerDial          // index and generation of a pipe
+	timerAccept        // number of a listener
+	timerReplies
+	timerKinds = 0xff << 56
+)
+
+type timerHandle = timer.Handle
+
+// expire runs the timers that are due.
+func (w *Worker) expire() {
+	w.fired = w.timers.Expire(w.now, w.fired[:0])
+	for _, payload := range w.fired {
+		value := payload &^ timerKinds
+		switch payload & timerKinds {
+		case timerSweep:
+			w.sweep()
+		case timerResend:
+			w.resend(w.waiting.take(uint32(value)))
+		case timerDial:
+			w.dialExpired(ring.MakeToken(ring.KindPipe, uint32(value>>24), uint32(value&(1<<24-1))))
+		case timerAccept:
+			w.accept(int(value))
+		case timerReplies:
+			w.sweepReplies()
+		}
+	}
+}
+
+func (w *Worker) dialExpired(t ring.Token) {
+	if b := w.pipes.get(t); b != nil && (b.State() == pipe.Connecting || b.State() == pipe.Greeting) {
+		w.losePipe(b, ring.ErrTimedOut.String())
+	}
+}
+
+// sweep does once a second what need not be done at once.
+func (w *Worker) sweep() {
+	w.timers.Arm(w.now+second, timerSweep)
+	w.clients.each(w.sweepClient)
+	w.forget()
+}
+
+func (w *Worker) sweepClient(c *client) {
+	if c.end.state != endOpen {
+		return
+	}
+	c.CheckOutput(&w.env, w.now)
+	if w.IdleTimeout > 0 && c.Pending() == 0 && w.now-c.heard > w.IdleTimeout {
+		c.Kill("")
+	}
+	if c.Done() {
+		w.touch(c)
+	}
+}
+
+// sweepReplies looks for nodes that owe a reply for too long.
+func (w *Worker) sweepReplies() {
+	w.timers.Arm(w.now+max(w.BackendTimeout/8, millisecond), timerReplies)
+	w.pipes.each(w.sweepPipe)
+}
+
+// sweepPipe resets a pipe whose oldest request has waited too long.
+func (w *Worker) sweepPipe(b *backend) {
+	if at, ok := b.Oldest(); ok && w.now-at > w.BackendTimeout {
+		w.losePipe(b, "no reply within backend-timeout-ms")
+	}
+}
+
+// drain begins the end of the worker: nothing is accepted any more. At the cutoff what is
+// due is flushed and the sessions end.
+func (w *Worker) drain() {
+	if !w.draining {
+		w.draining = true
+		for i, armed := range w.accepting {
+			if armed {
+				w.ops = append(w.ops, ring.Op{
+					Kind: ring.OpAcceptStop, Socket: w.Listeners[i], Token: ring.MakeToken(ring.KindListener, 0, uint32(i)),
+				})
+			}
+		}
+	}
+	if w.Shared.Cutoff.Load() && !w.cut {
+		w.cut = true
+		w.clients.each(func(c *client) {
+			if c.end.state == endOpen {
+				c.Drain(&w.env)
+				w.touch(c)
+			}
+		})
+	}
+}
+
+// adoptVersion makes the sessions speak the version of the backends.
+func (w *Worker) adoptVersion(t *topology.Snapshot) {
+	w.env.Server.Name = t.Engine
+	w.env.Server.Version = t.Version.String()
+	if table := command.ForEngine(t.Engine, t.Version.Major, t.Version.Minor); table != w.env.Table {
+		w.env.UseTable(table)
+	}
+}

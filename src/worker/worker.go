@@ -1,0 +1,222 @@
+package worker
+
+import (
+	"log/slog"
+	"sync/atomic"
+
+	"mithril/src/buf"
+	"mithril/src/command"
+	"mithril/src/fanout"
+	"mithril/src/pipe"
+	"mithril/src/ring"
+	"mithril/src/session"
+	"mithril/src/slot"
+	"mithril/src/stats"
+	"mithril/src/timer"
+	"mithril/src/topology"
+)
+
+const (
+	eventsPerTurn = 1024
+
+	millisecond = int64(1_000_000)
+	second      = 1000 * millisecond
+)
+
+// Options is what a worker is made of. Everything it names is the worker's alone,
+// except Shared, Topology and Log.
+type Options struct {
+	Number    int
+	Ring      ring.Ring
+	Arena     *buf.Arena
+	Listeners []ring.Socket
+	Shared    *Shared
+	Board     *stats.Board
+	Log       *slog.Logger // never used per request
+
+	Session   session.Env // limits and password; the worker fills in the rest
+	Table     *command.Table
+	Backend   pipe.Credentials
+	Lanes     int  // connections per node and protocol
+	Protected bool // only loopback peers are served
+
+	BatchWindow    int64 // ns; 0: never wait for more than one event
+	IdleTimeout    int64 // ns; 0: idle clients are not closed
+	BackendTimeout int64 // ns; 0: replies are awaited for ever
+	MaxRedirects   int
+	MaxClients     int64
+
+	// Topology returns the current map, nil before the first. It is called once a turn.
+	Topology func() *topology.Snapshot
+	// Wish asks for a refresh of the map.
+	Wish func()
+	// Resolve turns an address as nodes name it into one to dial. It must not block.
+	Resolve Resolver
+	// Answer builds the reply to a command that is answered from what the process
+	// knows.
+	Answer Answerer
+}
+
+// Shared is what all workers of the process share. It is touched per connection, not
+// per request.
+type Shared struct {
+	Clients  atomic.Int64  // connected
+	LastID   atomic.Uint64 // of CLIENT ID
+	Stopping atomic.Bool   // serve what is connected, accept nothing
+	Cutoff   atomic.Bool   // flush what is due and end
+}
+
+// Worker serves the clients of one core.
+type Worker struct {
+	Options
+	env      session.Env
+	counters stats.Counters
+	now      int64
+
+	ops    []ring.Op
+	events []ring.Event
+	sends  int // in ops
+
+	clients slab[client]
+	pipes   slab[backend]
+	joins   slab[join]
+
+	nodes    []*node
+	route    [slot.Count]uint16 // slot -> index in nodes, or noNode
+	applied  *topology.Snapshot // the map that route was made from
+	plan     fanout.Plan
+	inFlight int // requests with nodes
+	scratch  []byte
+
+	dirtyClients []ring.Token
+	dirtyPipes   []ring.Token
+	ready        []ring.Token // sessions whose hold has passed
+	starved      []ring.Token // sockets whose receive ended for want of chunks
+
+	timers  *timer.Wheel
+	fired   []uint64
+	waiting waitingRequests
+
+	accepting []bool // by listener
+	draining  bool
+	cut       bool
+	published int64 // when the board was last written
+}
+
+// New makes a worker. Nothing happens before Run or Turn.
+func New(o Options) *Worker {
+	w := &Worker{
+		Options: o,
+		ops:     make([]ring.Op, 0, 4096),
+		events:  make([]ring.Event, eventsPerTurn),
+		scratch: make([]byte, 0, 4096),
+		timers:  timer.New(o.Ring.Now(), 256),
+		clients: slab[client]{kind: ring.KindSession},
+		pipes:   slab[backend]{kind: ring.KindPipe},
+		joins:   slab[join]{kind: kindJoin},
+	}
+	w.now = o.Ring.Now()
+	w.env = o.Session
+	w.env.Arena = o.Arena
+	w.env.Counters = &w.counters
+	w.env.UseTable(o.Table)
+	for i := range w.route {
+		w.route[i] = noNode
+	}
+	w.accepting = make([]bool, len(o.Listeners))
+	for i := range o.Listeners {
+		w.accept(i)
+	}
+	w.timers.Arm(w.now+second, timerSweep)
+	if w.BackendTimeout > 0 {
+		w.sweepReplies()
+	}
+	return w
+}
+
+// Run turns until the process stops and every session is done.
+func (w *Worker) Run() {
+	for !w.Finished() {
+		w.Turn()
+	}
+}
+
+// Turn waits for events and serves them.
+func (w *Worker) Turn() {
+	n := w.Ring.Turn(w.ops, w.wait(), w.events)
+	w.ops = w.ops[:0]
+	w.sends = 0
+	w.now = w.Ring.Now()
+	w.counters.Turns++
+
+	if w.Shared.Stopping.Load() {
+		w.drain()
+	}
+	if t := w.Topology(); t != w.applied && t != nil {
+		w.apply(t)
+	}
+	for i := range n {
+		w.handle(&w.events[i])
+	}
+	w.expire()
+	for len(w.ready) > 0 {
+		t := w.ready[len(w.ready)-1]
+		w.ready = w.ready[:len(w.ready)-1]
+		if c := w.clients.get(t); c != nil {
+			c.ready = false
+			w.feed(c)
+		}
+	}
+	w.flush()
+	w.publish()
+}
+
+// handle steps what an event is for.
+func (w *Worker) handle(ev *ring.Event) {
+	switch ev.Kind {
+	case ring.Woken:
+		return
+	case ring.Accepted:
+		w.accepted(ev)
+		return
+	case ring.AcceptEnded:
+		w.acceptEnded(ev)
+		return
+	}
+	switch ev.Token.Kind() {
+	case ring.KindSession:
+		if c := w.clients.get(ev.Token); c != nil {
+			w.clientEvent(c, ev)
+			return
+		}
+	case ring.KindPipe:
+		if b := w.pipes.get(ev.Token); b != nil {
+			w.pipeEvent(b, ev)
+			return
+		}
+	}
+	w.counters.StaleEvents++
+	if ev.Kind == ring.Received {
+		w.Arena.Release(ev.Data.Block)
+	}
+}
+
+// Finished says that the process is stopping and the worker has nothing left to do.
+func (w *Worker) Finished() bool { return w.draining && w.clients.live == 0 }
+
+// publish shows the counters to the others: at once when nothing is going on, else every
+// few milliseconds.
+func (w *Worker) publish() {
+	if w.inFlight > 0 && w.now-w.published < publishEvery {
+		return
+	}
+	w.published = w.now
+	s := w.snapshot()
+	w.Board.Publish(&s)
+}
+
+const publishEvery = 5 * millisecond
+
+func (w *Worker) snapshot() stats.Snapshot {
+	return stats.Snapshot{Counters: w.counters, Clients: w.clients.live, Backends: w.pipes.live}
+}
