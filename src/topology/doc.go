@@ -29,14 +29,14 @@
 //
 // # Refresh machine
 //
-//	          Wish within the debounce time             Tick at the debounce time
-//	  Idle ──────────────────────────────► Debouncing ───────────────────────────┐
-//	   ▲ │                                    ▲                                  ▼
-//	   │ └──── Tick at due, or Wish ──────────┼───────────────────────────► Fetching
-//	   │                                      │ map came, wished meanwhile     │ │ ▲
-//	   └──────────────── map came ────────────┴────────────────────────────────┘ │ │
-//	                                                    FetchFailed              ▼ │ Tick at due
-//	                                                                           Backoff
+//	        Wish within the debounce time             Tick at the debounce time
+//	Idle ──────────────────────────────► Debouncing ───────────────────────────┐
+//	 ▲ │                                    ▲                                  ▼
+//	 │ └──── Tick at due, or Wish ──────────┼───────────────────────────► Fetching
+//	 │                                      │ map came, wished meanwhile     │ │ ▲
+//	 └──────────────── map came ────────────┴────────────────────────────────┘ │ │
+//	                                                  FetchFailed              ▼ │ Tick at due
+//	                                                                         Backoff
 //
 // One fetch starts at once when the last start is a debounce time ago, and later otherwise: the first wish after a quiet
 // spell is not held up, and a storm of wishes costs one fetch per debounce time. In Backoff wishes are not heard, because a

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"net/netip"
 	"slices"
 	"time"
 )
@@ -46,6 +47,8 @@ type Node struct {
 	// Addr is what to dial: "host:port" after address-map, IPv6 hosts in brackets. Two nodes share it when the cluster still
 	// lists a dead node at an address that another one has taken over.
 	Addr string
+	// Dial is Addr resolved; not valid while its host name cannot be resolved.
+	Dial netip.AddrPort
 	// Names are all endpoints by which the cluster may call this node, before address-map and sorted: the preferred one, the
 	// address and the host name as far as they are known.
 	Names  []Endpoint
@@ -144,7 +147,7 @@ func (s *Snapshot) Equal(t *Snapshot) bool {
 }
 
 func equalNodes(a, b Node) bool {
-	return a.ID == b.ID && a.Addr == b.Addr && a.Role == b.Role && a.Health == b.Health && a.Shard == b.Shard &&
+	return a.ID == b.ID && a.Addr == b.Addr && a.Dial == b.Dial && a.Role == b.Role && a.Health == b.Health && a.Shard == b.Shard &&
 		slices.Equal(a.Names, b.Names)
 }
 
