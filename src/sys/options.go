@@ -1,0 +1,61 @@
+package sys
+
+import "mithril/src/ring"
+
+// Options are what both engines are told when they are made.
+type Options struct {
+	// KeepaliveSecs is how many seconds a connection made by OpConnect is idle
+	// before keepalive probes are sent; 0 sends none.
+	KeepaliveSecs int
+
+	// ConnectTimeoutMs is how many milliseconds OpConnect waits for the peer before
+	// it ends with ErrTimedOut; 0 leaves it to the system (about two minutes). The
+	// system looks at the limit when it repeats its first packet, so that it is
+	// kept to about a second.
+	ConnectTimeoutMs int
+
+	// The lengths of the queues to and from the kernel, powers of two; 0 takes the
+	// default. Tests make them short.
+	submissions, completions uint32
+
+	// noMinWait makes the ring do without minimum waits, as before Linux 6.12.
+	noMinWait bool
+}
+
+// Counters are what an engine has counted since it was made.
+type Counters struct {
+	Waits     uint64 // system calls that submitted or waited
+	NoBuffers uint64 // receive operations ended because every chunk was in use
+	Stale     uint64 // completions for a socket that is closed already
+	Overflows uint64 // turns that found completions set aside because the queue was full
+}
+
+// Engine is a ring over the kernel.
+type Engine interface {
+	ring.Ring
+	// Counters are the engine's counts so far.
+	Counters() Counters
+	// Close ends the engine and everything armed in it. Sockets stay open, except
+	// those still connecting. Wake must not be called any more.
+	Close()
+}
+
+// backlog is a queue of events that have no room in the current turn's slice.
+type backlog struct {
+	events []ring.Event
+	head   int
+}
+
+func (b *backlog) empty() bool { return b.head == len(b.events) }
+
+func (b *backlog) put(e ring.Event) { b.events = append(b.events, e) }
+
+// take moves queued events into events and returns how many.
+func (b *backlog) take(events []ring.Event) int {
+	n := copy(events, b.events[b.head:])
+	b.head += n
+	if b.head == len(b.events) {
+		b.events, b.head = b.events[:0], 0
+	}
+	return n
+}
