@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"sync/atomic"
 
+	"mithril/src/admin"
 	"mithril/src/buf"
 	"mithril/src/command"
 	"mithril/src/fanout"
@@ -52,9 +53,8 @@ type Options struct {
 	Wish func()
 	// Resolve turns an address as nodes name it into one to dial. It must not block.
 	Resolve Resolver
-	// Answer builds the reply to a command that is answered from what the process
-	// knows.
-	Answer Answerer
+	// Admin answers commands from what the process knows.
+	Admin *admin.Server
 }
 
 // Shared is what all workers of the process share. It is touched per connection, not
