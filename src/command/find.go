@@ -70,7 +70,10 @@ func AppendProblem(dst []byte, p Problem, c *Command, frame []byte, args []resp.
 		dst = append(dst, "-ERR unknown subcommand '"...)
 		dst = appendEcho(dst, args[1].Of(frame), echoMax)
 		dst = append(dst, "'. Try "...)
-		dst = append(dst, bytes.ToUpper(args[0].Of(frame))...)
+		for _, b := range args[0].Of(frame) {
+			lower, mask := foldByte(b)
+			dst = append(dst, lower&^mask)
+		}
 		dst = append(dst, " HELP."...)
 	case WrongArity:
 		dst = append(dst, "-ERR wrong number of arguments for '"...)

@@ -18,9 +18,8 @@ type parsedRow struct {
 // parseRows reads a RESP3 reply to COMMAND. The rows come out in name order whatever their order in the reply.
 func parseRows(reply string) ([]parsedRow, error) {
 	r := &reader{text: reply}
-	n := r.count("*")
-	rows := make([]parsedRow, 0, n)
-	for range n {
+	var rows []parsedRow
+	for range r.count("*") {
 		row := parsedRow{}
 		var subs int
 		row.command, subs = parseRow(r)
@@ -57,12 +56,12 @@ func parseRow(r *reader) (c Command, subs int) {
 	c.Name = r.string()
 	c.ShortName = c.Name[strings.LastIndexByte(c.Name, '|')+1:]
 	c.pattern = newPattern(c.ShortName)
-	c.Arity = int16(r.integer())
+	c.Arity = r.small()
 	for range r.count("*~") {
 		c.Flags |= flagBits[r.string()]
 	}
 	for range 3 {
-		r.integer()
+		r.small()
 	}
 	for range r.count("*~") {
 		c.Categories |= categoryBits[strings.TrimPrefix(r.string(), "@")]
@@ -117,7 +116,7 @@ func (k *KeySpec) parseBegin(r *reader) {
 	kind := readSpec(r, func(field string) {
 		switch field {
 		case "index", "startfrom":
-			k.Index = int16(r.integer())
+			k.Index = r.small()
 		case "keyword":
 			k.Keyword = strings.ToLower(r.string())
 		default:
@@ -136,15 +135,15 @@ func (k *KeySpec) parseCount(r *reader) {
 	kind := readSpec(r, func(field string) {
 		switch field {
 		case "lastkey":
-			k.LastKey = int16(r.integer())
+			k.LastKey = r.small()
 		case "keystep":
-			k.Step = int16(r.integer())
+			k.Step = r.small()
 		case "limit":
-			k.Limit = int16(r.integer())
+			k.Limit = r.small()
 		case "keynumidx":
-			k.Keynum = int16(r.integer())
+			k.Keynum = r.small()
 		case "firstkey":
-			k.First = int16(r.integer())
+			k.First = r.small()
 		default:
 			r.skip()
 		}
@@ -157,6 +156,9 @@ func (k *KeySpec) parseCount(r *reader) {
 	}
 	if k.Count != CountUnknown && k.Step < 1 {
 		r.fail("a key step of %d", k.Step)
+	}
+	if k.Keynum < 0 || k.First < 0 {
+		r.fail("keys %d and their number %d arguments behind the begin", k.First, k.Keynum)
 	}
 }
 

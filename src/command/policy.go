@@ -97,8 +97,9 @@ var policyByName = func() map[string]*policy {
 	return m
 }()
 
-// setPolicy decides a row's route, after its keys are known.
-func (c *Command) setPolicy() error {
+// setPolicy decides a row's route, after its keys are known. Where neither the table nor the default rule says anything it is undecided,
+// and an error if that is no route.
+func (c *Command) setPolicy(undecided Route) error {
 	name := strings.ToLower(c.Name)
 	p := policyByName[name]
 	if p == nil && c.HasKeys() && c.Flags&FlagBlocking == 0 {
@@ -109,6 +110,9 @@ func (c *Command) setPolicy() error {
 		p = policyByName[strings.ToLower(c.parent.Name)]
 	}
 	if p == nil {
+		if c.Route = undecided; undecided != routeNone {
+			return nil
+		}
 		return fmt.Errorf("no policy for %q, which has no keys or blocks: policy.go must name it", c.Name)
 	}
 	c.Route, c.Merge, c.KeyStep, c.SlotIndex, c.blockOption = p.route, p.merge, p.keyStep, p.slotIndex, p.block

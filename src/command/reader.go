@@ -50,19 +50,26 @@ func (r *reader) count(kinds string) int {
 		r.fail("want one of %q, have %q", kinds, kind)
 	}
 	n := r.number(rest)
-	if n < 0 || n > len(r.text) {
+	if n < 0 || n > len(r.text)-r.pos {
 		r.fail("%d elements", n)
+	}
+	if r.err != nil {
 		return 0
 	}
 	return n
 }
 
-func (r *reader) integer() int {
+// small reads an integer of 16 bits, as which every number of a row fits.
+func (r *reader) small() int16 {
 	kind, rest := r.line()
 	if r.err == nil && kind != ':' {
 		r.fail("want an integer, have %q", kind)
 	}
-	return r.number(rest)
+	n := r.number(rest)
+	if int(int16(n)) != n {
+		r.fail("%d is beyond 16 bits", n)
+	}
+	return int16(n)
 }
 
 // string reads a status or bulk string.
@@ -87,9 +94,8 @@ func (r *reader) string() string {
 
 // strings reads an array or set of strings.
 func (r *reader) strings() []string {
-	n := r.count("*~")
-	list := make([]string, 0, n)
-	for range n {
+	var list []string
+	for range r.count("*~") {
 		list = append(list, r.string())
 	}
 	return list

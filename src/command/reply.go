@@ -31,7 +31,7 @@ func (t *Table) AppendInfoReply(dst []byte, names [][]byte, proto resp.Proto) []
 // AppendInfo appends one row of COMMAND INFO as the server shapes it, without refused subcommands; null for nil.
 func AppendInfo(dst []byte, c *Command, proto resp.Proto) []byte {
 	if c == nil {
-		return resp.AppendNullArray(dst, proto)
+		return resp.AppendNull(dst, proto)
 	}
 	dst = resp.AppendArray(dst, rowElements)
 	dst = appendProto(dst, c.info, proto)

@@ -67,7 +67,7 @@ func build(v Version) (*Table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", v.RowsFile(), err)
 	}
-	t, err := newTable(parsed)
+	t, err := newTable(parsed, routeNone)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", v.RowsFile(), err)
 	}
@@ -103,8 +103,36 @@ func (t *Table) Len() int { return len(t.rows) }
 // Row returns the row with an ID below Len, also a refused one.
 func (t *Table) Row(id uint16) *Command { return &t.rows[id] }
 
+// Extend returns a table that has the commands of a server's RESP3 reply to COMMAND besides its own: those of modules, or of a version newer
+// than any table. The IDs of the table's rows stay. A new command that has no keys and no line in policy.go is RouteLater.
+func (t *Table) Extend(reply []byte) (*Table, error) {
+	reported, err := parseRows(string(reply))
+	if err != nil {
+		return nil, fmt.Errorf("reply to COMMAND: %w", err)
+	}
+	known := map[string]bool{}
+	var rows []parsedRow
+	for i := range t.rows {
+		if c := &t.rows[i]; c.parent == nil {
+			rows = append(rows, parsedRow{*c, c.subs})
+			known[c.pattern.name] = true
+		}
+	}
+	for _, row := range reported {
+		if !known[row.command.pattern.name] {
+			rows = append(rows, row)
+		}
+	}
+	extended, err := newTable(rows, RouteLater)
+	if err != nil {
+		return nil, err
+	}
+	extended.version = t.version
+	return extended, nil
+}
+
 // newTable makes a table of parsed rows: it applies corrections and policy, and indexes what a client may call.
-func newTable(parsed []parsedRow) (*Table, error) {
+func newTable(parsed []parsedRow, undecided Route) (*Table, error) {
 	t := &Table{}
 	for i := range parsed {
 		t.rows = append(t.rows, parsed[i].command)
@@ -127,7 +155,7 @@ func newTable(parsed []parsedRow) (*Table, error) {
 		c.ID = uint16(i)
 		c.correct()
 		c.setKeyIndex()
-		if err := c.setPolicy(); err != nil {
+		if err := c.setPolicy(undecided); err != nil {
 			return nil, err
 		}
 	}

@@ -1,0 +1,111 @@
+package command
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Names that the generated files use and the program does not know would be dropped silently.
+func TestParse_everyNameIsKnown(t *testing.T) {
+	for _, v := range Versions {
+		text, err := dataFiles.ReadFile("data/" + v.RowsFile())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.SplitSeq(string(text), "\r\n") {
+			name, isStatus := strings.CutPrefix(line, "+")
+			category, isCategory := strings.CutPrefix(name, "@")
+			if !isStatus || isCategory && categoryBits[category] != 0 || flagBits[name] != 0 || keyFlagBits[name] != 0 {
+				continue
+			}
+			t.Errorf("%v: %q is neither a flag, a category nor a key flag", v, line)
+		}
+	}
+}
+
+func TestParse_row(t *testing.T) {
+	c := ForEngine("redis", 7, 0).LookupFull([]byte("memory|usage"))
+	if c.Name != "memory|usage" || c.ShortName != "usage" || c.Parent().Name != "memory" || c.Arity != -3 {
+		t.Errorf("name %q, short name %q, arity %d", c.Name, c.ShortName, c.Arity)
+	}
+	if c.Flags != FlagReadOnly || c.Categories != categoryBits["read"]|categoryBits["slow"] {
+		t.Errorf("flags %b, categories %b", c.Flags, c.Categories)
+	}
+	want := KeySpec{Flags: KeyRO, Begin: BeginIndex, Index: 2, Count: CountRange, Step: 1}
+	if len(c.KeySpecs) != 1 || c.KeySpecs[0] != want {
+		t.Errorf("key specs %+v", c.KeySpecs)
+	}
+	object := ForEngine("redis", 7, 0).LookupFull([]byte("object"))
+	var subs []string
+	for i := range object.Subcommands() {
+		subs = append(subs, object.Subcommands()[i].ShortName)
+	}
+	if !slices.Equal(subs, []string{"encoding", "freq", "help", "idletime", "refcount"}) {
+		t.Errorf("subcommands of object: %q", subs)
+	}
+}
+
+const getRow = "*10\r\n$3\r\nget\r\n:2\r\n~1\r\n+fast\r\n:1\r\n:1\r\n:1\r\n~1\r\n+@read\r\n~0\r\n~1\r\n" +
+	"%3\r\n$5\r\nflags\r\n~1\r\n+RO\r\n$12\r\nbegin_search\r\n%2\r\n$4\r\ntype\r\n$5\r\nindex\r\n$4\r\nspec\r\n%1\r\n$5\r\nindex\r\n:1\r\n" +
+	"$9\r\nfind_keys\r\n%2\r\n$4\r\ntype\r\n$5\r\nrange\r\n$4\r\nspec\r\n%3\r\n$7\r\nlastkey\r\n:0\r\n$7\r\nkeystep\r\n:1\r\n$5\r\nlimit\r\n:0\r\n~0\r\n"
+
+func TestParse_badReplies(t *testing.T) {
+	if rows, err := parseRows("*1\r\n" + getRow); err != nil || len(rows) != 1 || rows[0].command.KeySpecs[0].Index != 1 {
+		t.Fatalf("a good reply: %v", err)
+	}
+	for _, test := range []struct{ old, new, want string }{
+		{"*1\r\n", "*2\r\n", "want a RESP3 value"},
+		{"*1\r\n", "*1\n", "want"},
+		{"*1\r\n", "%1\r\n", `want one of "*"`},
+		{"*1\r\n", "*-1\r\n", "-1 elements"},
+		{"*1\r\n", "*99999999\r\n", "99999999 elements"},
+		{"*10\r\n", "*7\r\n", "a row of 7 elements"},
+		{"$3\r\nget", "$300\r\nget", "a string of 300 bytes"},
+		{"$3\r\nget", "$-1\r\nget", "a string of -1 bytes"},
+		{"$3\r\nget", ":3", "want a string"},
+		{":2\r\n", "$1\r\n2\r\n", "want an integer"},
+		{":2\r\n", ":two\r\n", "want a number"},
+		{"keystep\r\n:1", "keystep\r\n:0", "a key step of 0"},
+		{"limit\r\n:0", "limit\r\n:40000", "40000 is beyond 16 bits"},
+		{"$5\r\nlimit\r\n:0", "$9\r\nkeynumidx\r\n:-1", "their number -1 arguments behind the begin"},
+		{":0\r\n~0\r\n", ":0\r\n~0\r\n+more\r\n", "bytes behind the reply"},
+		{"*1\r\n" + getRow, "*2\r\n" + getRow + strings.Replace(getRow, "get", "GET", 1), "two rows"},
+	} {
+		reply := strings.Replace("*1\r\n"+getRow, test.old, test.new, 1)
+		if _, err := parseRows(reply); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%q for %q: error %v, want %q", test.new, test.old, err, test.want)
+		}
+	}
+}
+
+func FuzzParseRows(f *testing.F) {
+	f.Add("*1\r\n" + getRow)
+	f.Add("*1\r\n*10\r\n$1\r\nx\r\n:-1\r\n*0\r\n:0\r\n:0\r\n:0\r\n*0\r\n*0\r\n*0\r\n*1\r\n" + getRow)
+	f.Fuzz(func(t *testing.T, reply string) {
+		rows, err := parseRows(reply)
+		if err != nil {
+			return
+		}
+		if len(rows) > len(reply) {
+			t.Fatalf("%d rows in %d bytes", len(rows), len(reply))
+		}
+		for i := range rows {
+			// Whatever the key specs say, the walker stays within the arguments.
+			c := &rows[i].command
+			c.setKeyIndex()
+			for n := 1; n < 5; n++ {
+				frame, args := request(slices.Repeat([]string{"2"}, n)...)
+				if !c.Accepts(n) {
+					continue
+				}
+				refs, _ := c.Keys(frame, args, nil)
+				for _, ref := range refs {
+					if int(ref.Arg) >= n {
+						t.Fatalf("key at argument %d of %d", ref.Arg, n)
+					}
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,124 @@
+package command
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestContract_ROUTE2_everyRowHasARoute(t *testing.T) {
+	eachTable(t, func(t *testing.T, table *Table) {
+		for id := range table.Len() {
+			c := table.Row(uint16(id))
+			if c.Route == routeNone {
+				t.Errorf("%s has no route", c.Name)
+			}
+			if (c.Route == RouteSplit) != (c.Merge != MergeNone) || (c.Route == RouteSplit) != (c.KeyStep != 0) {
+				t.Errorf("%s: route %v, merge %d, key step %d", c.Name, c.Route, c.Merge, c.KeyStep)
+			}
+			if (c.Route == RouteSlotArg) != (c.SlotIndex != 0) || int(c.SlotIndex) >= int(max(c.Arity, -c.Arity)) {
+				t.Errorf("%s: route %v, slot index %d, arity %d", c.Name, c.Route, c.SlotIndex, c.Arity)
+			}
+			if c.Flags&FlagBlocking != 0 && c.Route == RouteKeyed && !c.blockOption {
+				t.Errorf("%s blocks but is routed like a command that does not", c.Name)
+			}
+			if c.parent == nil && c.Route == RouteRefused && len(c.subs) != 0 {
+				t.Errorf("%s: a container that is refused hides the routes of its subcommands", c.Name)
+			}
+		}
+	})
+}
+
+// A command without keys that nobody decided about must not get into a table.
+func TestPolicy_undecidedCommandIsAnError(t *testing.T) {
+	for _, c := range []Command{
+		{Name: "newcommand"},
+		{Name: "newblocker", Flags: FlagBlocking, KeySpecs: []KeySpec{{Begin: BeginIndex, Index: 1}}},
+	} {
+		if err := c.setPolicy(routeNone); err == nil || !strings.Contains(err.Error(), c.Name) {
+			t.Errorf("%s: error %v", c.Name, err)
+		}
+	}
+}
+
+// A name in the table that no server has is a slip of the pen.
+func TestPolicy_namesExist(t *testing.T) {
+	known := map[string]bool{}
+	eachTable(t, func(_ *testing.T, table *Table) {
+		for id := range table.Len() {
+			known[strings.ToLower(table.Row(uint16(id)).Name)] = true
+		}
+	})
+	for name := range policyByName {
+		if !known[name] {
+			t.Errorf("policy.go names %q, which no server has", name)
+		}
+	}
+	for name := range corrections {
+		if !known[name] {
+			t.Errorf("corrections.go names %q, which no server has", name)
+		}
+	}
+}
+
+func TestContract_ROUTE4_routes(t *testing.T) {
+	eachTable(t, func(t *testing.T, table *Table) {
+		for _, test := range []struct {
+			names string
+			route Route
+			merge Merge
+			step  uint8
+		}{
+			{"mget", RouteSplit, MergeArray, 1},
+			{"mset", RouteSplit, MergeOK, 2},
+			{"del unlink exists touch pfcount", RouteSplit, MergeSum, 1},
+			{"get set hset incr msetnx rename smove bitop sort lcs copy pfmerge sinterstore eval xread spublish", RouteKeyed, MergeNone, 0},
+			{"object|encoding memory|usage xgroup|create xinfo|stream", RouteKeyed, MergeNone, 0},
+			{"cluster|countkeysinslot cluster|getkeysinslot", RouteSlotArg, MergeNone, 0},
+			{"ping hello info client|id client|setname command|docs cluster|nodes config|get", RouteLocal, MergeNone, 0},
+			{"time object|help xgroup|help cluster|help", RouteAny, MergeNone, 0},
+			{"multi exec watch subscribe ssubscribe publish blpop wait keys scan flushall script|load client|tracking", RouteLater, MergeNone, 0},
+		} {
+			for name := range strings.FieldsSeq(test.names) {
+				c := table.LookupFull([]byte(name))
+				if c.Route != test.route || c.Merge != test.merge || c.KeyStep != test.step {
+					t.Errorf("%s: %v, merge %d, step %d", name, c.Route, c.Merge, c.KeyStep)
+				}
+			}
+		}
+	})
+}
+
+func TestContract_ROUTE3_policyNames(t *testing.T) {
+	eachTable(t, func(t *testing.T, table *Table) {
+		for _, test := range []struct {
+			name     string
+			request  RequestPolicy
+			response ResponsePolicy
+		}{
+			{"get", RequestDefault, ResponseDefaultHashslot},
+			{"time", RequestDefault, ResponseDefaultKeyless},
+			{"mget", RequestMultiShard, ResponseDefaultHashslot},
+			{"mset", RequestMultiShard, ResponseAllSucceeded},
+			{"del", RequestMultiShard, ResponseAggSum},
+			{"dbsize", RequestAllShards, ResponseAggSum},
+			{"wait", RequestAllShards, ResponseAggMin},
+			{"script|load", RequestAllNodes, ResponseAllSucceeded},
+			{"script|exists", RequestAllShards, ResponseAggLogicalAnd},
+			{"script|kill", RequestAllShards, ResponseOneSucceeded},
+			{"info", RequestAllShards, ResponseSpecial},
+		} {
+			c := table.LookupFull([]byte(test.name))
+			if c.Request != test.request || c.Response != test.response {
+				t.Errorf("%s: request policy %d, response policy %d", test.name, c.Request, c.Response)
+			}
+		}
+		for id := range table.Len() {
+			for _, tip := range table.Row(uint16(id)).Tips {
+				key, value, ok := strings.Cut(tip, ":")
+				if key == "request_policy" && requestPolicies[value] == 0 || key == "response_policy" && responsePolicies[value] == 0 || ok && !strings.HasSuffix(key, "_policy") {
+					t.Errorf("%s has the unknown tip %q", table.Row(uint16(id)).Name, tip)
+				}
+			}
+		}
+	})
+}
