@@ -15,7 +15,8 @@ func (c *Command) setKeyIndex() {
 	}
 	k := &c.KeySpecs[0]
 	least := max(c.Arity, -c.Arity)
-	if k.Begin == BeginIndex && k.Count == CountRange && k.LastKey == 0 && k.Index < least && k.Index < 256 && k.Flags&KeyIncomplete == 0 {
+	isFixed := k.Begin == BeginIndex && k.Index < 256 && k.Count == CountRange && k.LastKey == 0 && k.Flags&KeyIncomplete == 0
+	if isFixed && k.Index < least {
 		c.KeyIndex, c.KeyFlags = uint8(k.Index), k.Flags
 	}
 }

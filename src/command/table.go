@@ -103,8 +103,8 @@ func (t *Table) Len() int { return len(t.rows) }
 // Row returns the row with an ID below Len, also a refused one.
 func (t *Table) Row(id uint16) *Command { return &t.rows[id] }
 
-// Extend returns a table that has the commands of a server's RESP3 reply to COMMAND besides its own: those of modules, or of a version newer
-// than any table. The IDs of the table's rows stay. A new command that has no keys and no line in policy.go is RouteLater.
+// Extend returns a table that has the commands of a server's RESP3 reply to COMMAND besides its own: those of modules, or of a version
+// newer than any table. The IDs of the table's rows stay. A new command that has no keys and no line in policy.go is RouteLater.
 func (t *Table) Extend(reply []byte) (*Table, error) {
 	reported, err := parseRows(string(reply))
 	if err != nil {
