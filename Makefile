@@ -1,0 +1,54 @@
+# Mithril. `make` lists the targets.
+
+GO      ?= go
+ENGINE  ?= valkey9.1
+PORT    ?= 7979
+NODES   ?= 7000
+SEED    ?=
+FUZZ    ?= 30s
+CLUSTER := .cache/run
+
+.DEFAULT_GOAL := help
+.PHONY: help build run stop test lint race fuzz bench sim generate servers FORCE
+
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: bin/mithril ## build bin/mithril
+
+bin/mithril: FORCE
+	@mkdir -p bin
+	$(GO) build -trimpath -o bin/mithril ./cmd/mithril
+
+run: build ## start a six-node cluster and the proxy in front of it
+	@$(GO) run ./tools/demo --engine $(ENGINE) --port $(PORT) --nodes $(NODES) --dir $(CLUSTER)
+
+stop: ## stop what `make run` has started
+	@$(GO) run ./tools/demo --dir $(CLUSTER) --stop
+
+servers: ## fetch the servers that run and test use, beside the system
+	@$(GO) run ./tools/servers
+
+test: build servers ## run all tests
+	$(GO) vet ./...
+	$(GO) test ./...
+	cd tests/clients && $(GO) vet ./... && $(GO) test ./...
+
+lint: ## check the house rules
+	$(GO) vet ./...
+	$(GO) test ./tests/layout
+
+race: servers ## run the unit tests under the race detector
+	$(GO) test -race ./src/... ./asm/... ./tests/live
+
+fuzz: ## run every fuzz target for FUZZ (30s)
+	@$(GO) run ./tools/fuzzall -time $(FUZZ)
+
+bench: build servers ## measure against the reference, paired
+	$(GO) run ./bench/sixnode
+
+sim: ## run the simulator, or one seed with SEED=n
+	$(GO) test ./tests/sim $(if $(SEED),-run TestSeed -seed $(SEED)) -count=1
+
+generate: servers ## make the command tables again from real servers
+	$(GO) run ./tools/gentable

@@ -1,0 +1,189 @@
+package proxy
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"mithril/src/admin"
+	"mithril/src/conf"
+	"mithril/src/refresher"
+	"mithril/src/stats"
+	"mithril/src/sys"
+	"mithril/src/worker"
+)
+
+const (
+	// controlThreads is how many threads the control plane may run on beside the
+	// workers.
+	controlThreads = 2
+
+	// reservedDescriptors is what is held back for connections to nodes, rings, log
+	// and the control plane, besides those that depend on the configuration.
+	reservedDescriptors = 128
+
+	// gcPercent suits a heap that hardly changes: collections are rare, and cheap.
+	gcPercent = 400
+
+	// finalFlush bounds the time that replies get on their way out after the
+	// shutdown timeout.
+	finalFlush = time.Second
+)
+
+// Proxy is the running program.
+type Proxy struct {
+	conf      *conf.Config
+	log       *slog.Logger
+	shared    worker.Shared
+	engine    string
+	seats     []*seat
+	refresher *refresher.Refresher
+	admin     *admin.Server
+	clients   int64 // maxclients as far as descriptors allow it
+}
+
+// Start builds everything and begins to serve. The error names what could not be had;
+// nothing is listening then.
+func Start(c *conf.Config, log *slog.Logger) (*Proxy, error) {
+	p := &Proxy{conf: c, log: log}
+	kind, why, err := sys.Choose(c.IOEngine.String())
+	if err != nil {
+		return nil, err
+	}
+	p.engine = kind
+	log.Info("i/o engine chosen", "engine", kind, "reason", why)
+	if err := p.reserve(); err != nil {
+		return nil, err
+	}
+	runtime.GOMAXPROCS(c.WorkerThreads + controlThreads)
+	debug.SetGCPercent(gcPercent)
+	if err := p.keepOffWorkers(); err != nil {
+		return nil, err
+	}
+	p.refresher = refresher.New(p.refresherOptions())
+	p.admin = p.newAdmin()
+	if err := p.open(); err != nil {
+		return nil, err
+	}
+	p.refresher.Subscribe(p.wake)
+	for _, s := range p.seats {
+		log.Info("worker started", "worker", s.number, "cpu", s.cpuName(), "engine", kind)
+	}
+	return p, nil
+}
+
+// reserve raises the limit on descriptors, and lowers maxclients to what is to be had:
+// connections to nodes must never fail for want of descriptors that clients took.
+func (p *Proxy) reserve() error {
+	held := uint64(reservedDescriptors + p.conf.WorkerThreads*(64+p.conf.BackendConns*32))
+	want := uint64(p.conf.MaxClients) + held
+	got, err := sys.RaiseDescriptors(want)
+	if err != nil {
+		return err
+	}
+	p.clients = int64(p.conf.MaxClients)
+	if got < want {
+		if got <= held {
+			return fmt.Errorf("the limit of %d open files leaves no room for clients: raise it above %d (ulimit -n)", got, held)
+		}
+		p.clients = int64(got - held)
+		p.log.Warn("maxclients lowered to what the limit on open files allows",
+			"maxclients", p.clients, "configured", p.conf.MaxClients, "open-files", got, "wanted", want)
+	}
+	return nil
+}
+
+func (p *Proxy) newAdmin() *admin.Server {
+	var id [20]byte
+	rand.Read(id[:])
+	s := &admin.Server{Conf: p.conf, Started: time.Now().Unix(), RunID: hex.EncodeToString(id[:]), Map: p.refresher.Current}
+	for range p.conf.WorkerThreads {
+		s.Boards = append(s.Boards, &stats.Board{})
+	}
+	return s
+}
+
+// wake makes every worker look at what has been published.
+func (p *Proxy) wake() {
+	for _, s := range p.seats {
+		s.engine.Wake()
+	}
+}
+
+// Run serves until ctx ends, then lets the sessions finish: for shutdown-timeout-secs, or
+// until cut is closed. It returns when everything is closed.
+func (p *Proxy) Run(ctx context.Context, cut <-chan struct{}) {
+	background, stopRefresher := context.WithCancel(context.Background())
+	defer stopRefresher()
+	var control sync.WaitGroup
+	control.Go(func() { p.refresher.Run(background) })
+	workers := make(chan struct{})
+	go func() {
+		for _, s := range p.seats {
+			<-s.finished
+		}
+		close(workers)
+	}()
+
+	<-ctx.Done()
+	p.log.Info("shutting down", "clients", p.shared.Clients.Load())
+	p.shared.Stopping.Store(true)
+	p.wake()
+	select {
+	case <-workers:
+	case <-cut:
+	case <-time.After(time.Duration(p.conf.ShutdownTimeoutSecs) * time.Second):
+	}
+	p.shared.Cutoff.Store(true)
+	p.wake()
+	select {
+	case <-workers:
+	case <-time.After(finalFlush):
+		p.log.Warn("sessions cut off", "clients", p.shared.Clients.Load())
+	}
+	stopRefresher()
+	control.Wait()
+	p.log.Info("bye")
+}
+
+// keepOffWorkers restricts the control plane to the CPUs that no worker is pinned to,
+// if there are any.
+func (p *Proxy) keepOffWorkers() error {
+	if len(p.conf.WorkerCPUs) == 0 {
+		return nil
+	}
+	allowed, err := sys.AllowedCPUs()
+	if err != nil {
+		return err
+	}
+	taken := make(map[int]bool)
+	for _, cpu := range p.conf.WorkerCPUs[:p.conf.WorkerThreads] {
+		taken[cpu] = true
+	}
+	var rest []int
+	for _, cpu := range allowed {
+		if !taken[cpu] {
+			rest = append(rest, cpu)
+		}
+	}
+	if len(rest) == 0 {
+		return nil
+	}
+	return sys.PinAll(rest...)
+}
+
+// bindAddrs are the addresses to listen on.
+func (p *Proxy) bindAddrs() []netip.AddrPort {
+	var addrs []netip.AddrPort
+	for _, a := range p.conf.Bind {
+		addrs = append(addrs, netip.AddrPortFrom(a, p.conf.Port))
+	}
+	return addrs
+}

@@ -1,0 +1,192 @@
+package proxy
+
+import (
+	"runtime"
+	"strconv"
+
+	"mithril/src/buf"
+	"mithril/src/command"
+	"mithril/src/conf"
+	"mithril/src/pipe"
+	"mithril/src/resp"
+	"mithril/src/ring"
+	"mithril/src/session"
+	"mithril/src/sys"
+	"mithril/src/worker"
+)
+
+const (
+	// regionBytes is the address space of one worker; only what is used of it costs
+	// memory.
+	regionBytes = 64 << 30
+
+	// receiveChunks is how many chunks of 16 KiB one worker lends to its ring.
+	receiveChunks = 1024
+)
+
+// seat is a worker with its thread and its engine.
+type seat struct {
+	number    int
+	cpu       int // -1: not pinned
+	engine    sys.Engine
+	arena     *buf.Arena
+	listeners []ring.Socket
+	begin     chan *worker.Worker // what to run, or nil to give up
+	finished  chan struct{}
+}
+
+func (s *seat) cpuName() string {
+	if s.cpu < 0 {
+		return "any"
+	}
+	return strconv.Itoa(s.cpu)
+}
+
+// open makes a seat for each worker and starts them. Rings belong to the threads that
+// use them, so each is made on its worker's own.
+func (p *Proxy) open() error {
+	opened := make(chan error)
+	for i := range p.conf.WorkerThreads {
+		s := &seat{number: i, cpu: -1, begin: make(chan *worker.Worker, 1), finished: make(chan struct{})}
+		if len(p.conf.WorkerCPUs) > 0 {
+			s.cpu = p.conf.WorkerCPUs[i]
+		}
+		p.seats = append(p.seats, s)
+		go p.occupy(s, opened)
+	}
+	var failed error
+	for range p.seats {
+		if err := <-opened; err != nil && failed == nil {
+			failed = err
+		}
+	}
+	if failed == nil {
+		failed = p.listen()
+	}
+	for _, s := range p.seats {
+		if failed != nil {
+			s.begin <- nil
+			continue
+		}
+		s.begin <- p.newWorker(s)
+	}
+	return failed
+}
+
+// occupy is a worker's thread.
+func (p *Proxy) occupy(s *seat, opened chan<- error) {
+	runtime.LockOSThread()
+	defer close(s.finished)
+	err := p.equip(s)
+	opened <- err
+	w := <-s.begin
+	if w == nil {
+		return
+	}
+	w.Run()
+	s.engine.Close()
+}
+
+// equip gives a seat its CPU, memory and engine.
+func (p *Proxy) equip(s *seat) error {
+	if s.cpu >= 0 {
+		if err := sys.Pin(s.cpu); err != nil {
+			return err
+		}
+	}
+	region, err := sys.Map(regionBytes)
+	if err != nil {
+		return err
+	}
+	if err := region.Prefault(0, receiveChunks*buf.ReceiveChunkBytes); err != nil {
+		return err
+	}
+	if s.arena, err = buf.NewArena(region, receiveChunks); err != nil {
+		return err
+	}
+	options := sys.Options{KeepaliveSecs: p.conf.TCPKeepaliveSecs}
+	if p.engine == sys.EngineUring {
+		s.engine, err = sys.NewUring(s.arena, region, options)
+	} else {
+		s.engine, err = sys.NewEpoll(s.arena, options)
+	}
+	return err
+}
+
+// listen opens the listeners of all workers. Workers share an address with
+// SO_REUSEPORT, which would let a second proxy share it too: so the address is first
+// tried alone.
+func (p *Proxy) listen() error {
+	options := sys.ListenOptions{KeepaliveSecs: p.conf.TCPKeepaliveSecs}
+	for _, addr := range p.bindAddrs() {
+		alone, err := sys.Listen(addr, options)
+		if err != nil {
+			p.unlisten()
+			return err
+		}
+		sys.Close(alone)
+		options.ReusePort = true
+		for _, s := range p.seats {
+			l, err := sys.Listen(addr, options)
+			if err != nil {
+				p.unlisten()
+				return err
+			}
+			s.listeners = append(s.listeners, l)
+		}
+		options.ReusePort = false
+	}
+	for _, addr := range p.bindAddrs() {
+		p.log.Info("listening", "addr", addr.String())
+	}
+	return nil
+}
+
+func (p *Proxy) unlisten() {
+	for _, s := range p.seats {
+		for _, l := range s.listeners {
+			sys.Close(l)
+		}
+		s.listeners = nil
+	}
+}
+
+func (p *Proxy) newWorker(s *seat) *worker.Worker {
+	c := p.conf
+	const usec, msec, sec = int64(1_000), int64(1_000_000), int64(1_000_000_000)
+	limits, fresh := resp.Authenticated, resp.Unauthenticated
+	limits.MaxFrame = uint32(c.QueryBufferLimit)
+	fresh.MaxFrame = uint32(c.QueryBufferLimit)
+	return worker.New(worker.Options{
+		Number: s.number, Ring: s.engine, Arena: s.arena, Listeners: s.listeners,
+		Shared: &p.shared, Board: p.admin.Boards[s.number], Log: p.log,
+		Session: session.Env{
+			Password: c.RequirePass, Limits: limits, FreshLimits: fresh,
+			Output: session.OutputLimit{
+				Hard: c.OutputNormal.Hard, Soft: c.OutputNormal.Soft, SoftFor: int64(c.OutputNormal.SoftSecs) * sec,
+			},
+			Server: session.Server{Name: "redis", Version: unknownVersion},
+		},
+		Table:   command.ForEngine("redis", 0, 0),
+		Backend: pipe.Credentials{User: c.BackendAuthUser, Pass: c.BackendAuthPass},
+		Lanes:   c.BackendConns, Protected: c.ProtectedMode && c.RequirePass == "",
+		BatchWindow: batchWindow(c.BatchWindow) * usec, IdleTimeout: int64(c.TimeoutSecs) * sec,
+		BackendTimeout: int64(c.BackendTimeoutMs) * msec, MaxRedirects: c.MaxRedirects, MaxClients: p.clients,
+		Topology: p.refresher.Current, Wish: p.refresher.Wish,
+		Resolve: p.resolve, Admin: p.admin,
+	})
+}
+
+// unknownVersion is what clients are told before any node has been asked.
+const unknownVersion = "7.0.0"
+
+// autoWindowUsecs is the batch window unless one is configured: the best of those
+// measured on a small virtual machine.
+const autoWindowUsecs = 250
+
+func batchWindow(w conf.BatchWindow) int64 {
+	if w.Auto {
+		return autoWindowUsecs
+	}
+	return int64(w.Usecs)
+}

@@ -1,0 +1,33 @@
+package sys
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// PinAll makes every thread that the process has now run on the given CPUs only.
+// Threads started later inherit it, unless they are started by a thread that Pin has
+// moved elsewhere.
+func PinAll(cpus ...int) error {
+	var set unix.CPUSet
+	for _, cpu := range cpus {
+		set.Set(cpu)
+	}
+	threads, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return fmt.Errorf("sys: cannot list the threads of the process: %w", err)
+	}
+	for _, t := range threads {
+		tid, err := strconv.Atoi(t.Name())
+		if err != nil {
+			continue
+		}
+		if err := unix.SchedSetaffinity(tid, &set); err != nil && err != unix.ESRCH {
+			return fmt.Errorf("sys: cannot keep thread %d on CPUs %v: %w", tid, cpus, err)
+		}
+	}
+	return nil
+}
