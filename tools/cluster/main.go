@@ -47,8 +47,9 @@ type command struct {
 	run   func(context.Context, options, []string) error
 }
 
-// options are the values of all flags of all verbs.
+// options are the values of all flags of all verbs, and where results go.
 type options struct {
+	out    io.Writer
 	start  testbed.Options
 	atomic bool
 }
@@ -71,7 +72,7 @@ var commands = map[string]command{
 func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	err := run(ctx, os.Args[1:])
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	switch {
 	case err == nil:
 	case errors.Is(err, errUsage):
@@ -83,25 +84,26 @@ func main() {
 }
 
 // run parses the command line and runs one verb. What is wrong with the
-// command line is printed here, with the usage.
-func run(ctx context.Context, words []string) error {
+// command line goes to errs, with the usage.
+func run(ctx context.Context, words []string, out, errs io.Writer) error {
 	if len(words) == 0 {
-		usage(os.Stderr)
+		usage(errs)
 		return errUsage
 	}
 	verb := words[0]
 	if verb == "help" || verb == "-h" || verb == "-help" || verb == "--help" {
-		usage(os.Stdout)
+		usage(out)
 		return nil
 	}
 	cmd, ok := commands[verb]
 	if !ok {
-		fmt.Fprintf(os.Stderr, "cluster: unknown command %q\n", verb)
-		usage(os.Stderr)
+		fmt.Fprintf(errs, "cluster: unknown command %q\n", verb)
+		usage(errs)
 		return errUsage
 	}
-	var o options
+	o := options{out: out}
 	flags := flag.NewFlagSet("cluster "+verb, flag.ContinueOnError)
+	flags.SetOutput(errs)
 	flags.StringVar(&o.start.Dir, "dir", filepath.Join(os.TempDir(), "mithril-cluster"), "directory of the cluster")
 	if cmd.flags != nil {
 		cmd.flags(&o, flags)
@@ -114,7 +116,7 @@ func run(ctx context.Context, words []string) error {
 		return errUsage
 	}
 	if len(args) != len(cmd.args) {
-		fmt.Fprintf(os.Stderr, "cluster: got %d arguments, want: cluster %s\n",
+		fmt.Fprintf(errs, "cluster: got %d arguments, want: cluster %s\n",
 			len(args), strings.Join(append([]string{verb}, cmd.args...), " "))
 		return errUsage
 	}
@@ -170,7 +172,7 @@ func start(ctx context.Context, o options, _ []string) error {
 	if err != nil {
 		return err
 	}
-	show(c)
+	show(o.out, c)
 	return nil
 }
 
@@ -179,7 +181,7 @@ func status(_ context.Context, o options, _ []string) error {
 	if err != nil {
 		return err
 	}
-	show(c)
+	show(o.out, c)
 	return nil
 }
 
@@ -223,7 +225,7 @@ func failover(ctx context.Context, o options, args []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("node %d is primary of shard %d\n", node, shard)
+	fmt.Fprintf(o.out, "node %d is primary of shard %d\n", node, shard)
 	return nil
 }
 
@@ -248,7 +250,7 @@ func moveSlot(ctx context.Context, o options, args []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("slot %d is at shard %d\n", slot, to)
+	fmt.Fprintf(o.out, "slot %d is at shard %d\n", slot, to)
 	return nil
 }
 
@@ -261,9 +263,9 @@ func number(name, text string) (int, error) {
 }
 
 // show prints the cluster as a table.
-func show(c *testbed.Cluster) {
-	fmt.Printf("%s cluster in %s\n", c.Engine.Name, c.Dir)
-	fmt.Printf("%-4s %-5s %-15s %-8s %-8s %-7s %-5s %-40s %s\n", "node", "shard", "address", "state", "role", "pid", "serves", "id", "slots")
+func show(out io.Writer, c *testbed.Cluster) {
+	fmt.Fprintf(out, "%s cluster in %s\n", c.Engine.Name, c.Dir)
+	fmt.Fprintf(out, "%-4s %-5s %-15s %-8s %-8s %-7s %-5s %-40s %s\n", "node", "shard", "address", "state", "role", "pid", "serves", "id", "slots")
 	for _, s := range c.Status() {
 		serves := "no"
 		if s.OK {
@@ -273,7 +275,7 @@ func show(c *testbed.Cluster) {
 		for _, r := range s.Slots {
 			slots = append(slots, r.String())
 		}
-		fmt.Printf("%-4d %-5d %-15s %-8s %-8s %-7d %-5s %-40s %s\n",
+		fmt.Fprintf(out, "%-4d %-5d %-15s %-8s %-8s %-7d %-5s %-40s %s\n",
 			s.Index, s.Shard, s.Addr, s.State, s.Role, s.PID, serves, s.ID, strings.Join(slots, " "))
 	}
 }

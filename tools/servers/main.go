@@ -13,6 +13,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -28,18 +29,18 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, flag.Args()); err != nil {
+	if err := run(ctx, flag.Args(), os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "servers:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, names []string) error {
+func run(ctx context.Context, names []string, out io.Writer) error {
 	if len(names) == 0 {
 		names = testbed.Engines
 	}
 	for _, name := range names {
-		engine, err := testbed.Fetch(ctx, name, func(format string, args ...any) { fmt.Printf(format+"\n", args...) })
+		engine, err := testbed.Fetch(ctx, name, func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) })
 		if err != nil {
 			return err
 		}
@@ -47,9 +48,9 @@ func run(ctx context.Context, names []string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("%s: %s\n", name, version)
+		fmt.Fprintf(out, "%s: %s\n", name, version)
 		for _, path := range []string{engine.Server, engine.CLI, engine.Benchmark} {
-			fmt.Printf("  %s\n", path)
+			fmt.Fprintf(out, "  %s\n", path)
 		}
 	}
 	return nil

@@ -52,8 +52,8 @@ type Cluster struct {
 	ports    Ports
 	nodes    []*Node
 
-	mu           sync.Mutex        // guards lastFailover
-	lastFailover map[int]time.Time // by shard; see awaitVotes
+	mu       sync.Mutex        // guards replaced
+	replaced map[int]time.Time // when Failover last replaced a primary, by its index
 }
 
 // Start starts the nodes, forms the cluster and waits as WaitOK does. It takes
@@ -109,7 +109,7 @@ func prepare(options *Options) (*Cluster, error) {
 		return nil, err
 	}
 	c := &Cluster{Engine: engine, Dir: options.Dir, Shards: options.Primaries, password: options.Password,
-		detached: options.Detached, lastFailover: map[int]time.Time{}}
+		detached: options.Detached, replaced: map[int]time.Time{}}
 	if options.BasePort == 0 {
 		if c.ports, err = FreePorts(count); err != nil {
 			return nil, err

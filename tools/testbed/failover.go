@@ -50,10 +50,10 @@ func (c *Cluster) Failover(ctx context.Context, shard int) (int, error) {
 		return 0, err
 	}
 	command := []any{"CLUSTER", "FAILOVER"}
-	if _, err := c.Primary(shard); err != nil {
+	old, err := c.Primary(shard)
+	if err != nil {
 		command = append(command, "FORCE")
-	}
-	if err := c.awaitVotes(ctx, shard, candidate); err != nil {
+	} else if err := c.awaitVotes(ctx, old); err != nil {
 		return 0, err
 	}
 	var asked time.Time
@@ -67,19 +67,21 @@ func (c *Cluster) Failover(ctx context.Context, shard int) (int, error) {
 			return err
 		}
 		if time.Since(asked) > manualFailoverTimeout {
-			asked = time.Now()
 			if _, err := candidate.do(command...); err != nil {
 				return err
 			}
+			asked = time.Now()
 		}
 		return fmt.Errorf("it is a %s", self.role)
 	})
 	if err != nil {
 		return 0, err
 	}
-	c.mu.Lock()
-	c.lastFailover[shard] = time.Now()
-	c.mu.Unlock()
+	if old != nil {
+		c.mu.Lock()
+		c.replaced[old.Index] = time.Now()
+		c.mu.Unlock()
+	}
 	return candidate.Index, nil
 }
 
@@ -127,14 +129,14 @@ func (c *Cluster) candidate(shard int) (*Node, error) {
 	return unlinked, nil
 }
 
-// awaitVotes waits until the other primaries vote again for this shard: a
-// primary votes at most once per shard in two node timeouts, and a candidate
+// awaitVotes waits until the primaries of other shards vote again on
+// replacing n. In Redis they do so once in two node timeouts, and a candidate
 // that was refused tries again only after four.
-func (c *Cluster) awaitVotes(ctx context.Context, shard int, n *Node) error {
+func (c *Cluster) awaitVotes(ctx context.Context, n *Node) error {
 	c.mu.Lock()
-	last := c.lastFailover[shard]
+	last, voted := c.replaced[n.Index]
 	c.mu.Unlock()
-	if last.IsZero() {
+	if !voted || c.Engine.Name == Valkey91 {
 		return nil
 	}
 	value, err := n.config("cluster-node-timeout")

@@ -107,7 +107,11 @@ func checkPorts(ports ...int) error {
 	return nil
 }
 
+// portIsFree listens on the port for a moment. ForkLock keeps a child that is
+// forked in that moment from holding the listener until it executes.
 func portIsFree(port int) bool {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	var config net.ListenConfig
 	config.SetMultipathTCP(false)
 	listener, err := config.Listen(context.Background(), "tcp4", loopback(port))

@@ -55,7 +55,7 @@ func Open(dir string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{Dir: dir, lastFailover: map[int]time.Time{}}
+	c := &Cluster{Dir: dir, replaced: map[int]time.Time{}}
 	text, err := os.ReadFile(c.statePath())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("no cluster in %s: it holds no %s", dir, stateFile)

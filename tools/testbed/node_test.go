@@ -1,0 +1,162 @@
+package testbed
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// parentEnv makes the test binary a parent that starts a node, prints its
+// process id and waits to be killed; see TestParentDies.
+const parentEnv = "TESTBED_PARENT"
+
+func TestMain(m *testing.M) {
+	if mode := os.Getenv(parentEnv); mode != "" {
+		n, err := StartNode(context.Background(), NodeOptions{Detached: mode == "detached"})
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Println(n.PID())
+		time.Sleep(time.Minute)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// TestParentDies kills a process that has started a server: the server dies
+// with it unless it is detached.
+func TestParentDies(t *testing.T) {
+	for mode, want := range map[string]State{"attached": Down, "detached": Running} {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), parentEnv+"="+mode)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		line, _ := bufio.NewReader(out).ReadString('\n')
+		pid, err := strconv.Atoi(strings.TrimSpace(line))
+		if err != nil {
+			t.Fatalf("%s parent printed %q, want a process id", mode, line)
+		}
+		_, ticks, err := readStat(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := process{PID: pid, Start: ticks}
+		cmd.Process.Kill()
+		cmd.Wait()
+		if err := server.await(want); err != nil {
+			t.Errorf("%s: %v", mode, err)
+		}
+		if mode == "detached" {
+			time.Sleep(50 * time.Millisecond)
+			if s := server.state(); s != Running {
+				t.Errorf("the detached server is %s after its parent's death", s)
+			}
+		}
+		server.kill()
+	}
+}
+
+// TestThreadDies starts a node on a thread that ends: the node must not take
+// the thread's death for its parent's.
+func TestThreadDies(t *testing.T) {
+	started := make(chan *Node)
+	go func() {
+		runtime.LockOSThread() // and never unlock: the thread ends with the goroutine
+		n, err := StartNode(t.Context(), NodeOptions{})
+		if err != nil {
+			t.Error(err)
+		}
+		started <- n
+	}()
+	n := <-started
+	if n == nil {
+		t.FailNow()
+	}
+	defer n.Stop()
+	time.Sleep(100 * time.Millisecond)
+	if s := n.State(); s != Running {
+		t.Fatalf("the node is %s after the death of the thread that started it", s)
+	}
+}
+
+func TestNode(t *testing.T) {
+	n := RunNode(t, NodeOptions{Engine: Redis70, Password: `p"w \1`, Config: []string{"databases 3"}})
+	c, err := n.Dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	mustDo(t, c, "SELECT", 2)
+	if reply, err := c.Do("SELECT", 3); err != Error("ERR DB index is out of range") {
+		t.Fatalf("SELECT 3 of 3 databases: %v, %v", reply, err)
+	}
+	if !strings.Contains(n.Log(), "Ready to accept connections") {
+		t.Fatalf("log: %s", n.Log())
+	}
+	pid := n.PID()
+	if err := n.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n.PID() == pid || n.State() != Running {
+		t.Fatalf("after Restart the node is %s as process %d, before it was %d", n.State(), n.PID(), pid)
+	}
+	dir := n.Dir
+	if err := n.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Fatalf("Stop left %s: %v", dir, err)
+	}
+	if err := n.Pause(); err == nil || err.Error() != "node "+n.Addr()+": the process is down" {
+		t.Fatalf("Pause after Stop: %v", err)
+	}
+}
+
+func TestFreePorts(t *testing.T) {
+	a, err := FreePorts(6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Release()
+	b, err := FreePorts(6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Base < b.Base+b.N && b.Base < a.Base+a.N {
+		t.Fatalf("ranges from %d and from %d overlap", a.Base, b.Base)
+	}
+	if !portsAreFree(b.Base, b.N) {
+		t.Fatalf("ports from %d are not free", b.Base)
+	}
+	b.Release()
+	again, err := FreePorts(6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Release()
+	if again.Base != b.Base {
+		t.Fatalf("after Release the next range starts at %d, want %d again", again.Base, b.Base)
+	}
+	for _, n := range []int{0, 17} {
+		if _, err := FreePorts(n); err == nil || err.Error() != fmt.Sprintf("free ports come in ranges of 1 to 16, not %d", n) {
+			t.Errorf("FreePorts(%d): %v", n, err)
+		}
+	}
+	n := RunNode(t, NodeOptions{Port: again.Base})
+	if portsAreFree(again.Base, 1) {
+		t.Errorf("port %d counts as free although %s listens on it", again.Base, n.Addr())
+	}
+}
