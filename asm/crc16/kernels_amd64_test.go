@@ -1,0 +1,7 @@
+package crc16
+
+func addKernels(list map[string]kernel) {
+	if hasFolding {
+		list["folding"] = kernel{folding, blockBytes}
+	}
+}
