@@ -107,13 +107,18 @@ func isHost(text string) bool {
 		strings.Count(text, ":") > 1 && !strings.HasPrefix(text, "[")
 }
 
-// Apply answers the endpoint to dial for one that the cluster announces.
-func (m AddressMap) Apply(announced Endpoint) Endpoint {
-	if to, found := m.endpoints[announced]; found {
-		return to
+// Apply answers the address to dial for one that the cluster announces, both as "host:port". What is not an address stays
+// as it is.
+func (m AddressMap) Apply(announced string) string {
+	from, err := ParseEndpoint(announced)
+	if err != nil {
+		return announced
 	}
-	if host, found := m.hosts[announced.Host]; found {
-		return Endpoint{Host: host, Port: announced.Port}
+	if to, found := m.endpoints[from]; found {
+		return to.String()
+	}
+	if host, found := m.hosts[from.Host]; found {
+		return Endpoint{Host: host, Port: from.Port}.String()
 	}
 	return announced
 }

@@ -84,26 +84,24 @@ func TestContract_TOPO2_AddressMap(t *testing.T) {
 		t.Fatal(err)
 	}
 	for announced, want := range map[string]string{
-		"10.0.0.1:7000":   "127.0.0.1:17000",
-		"10.0.0.1:7001":   "nat.example:7001",
-		"10.0.0.2:7000":   "10.0.0.2:7000",
-		"2001:db8::1:80":  "[::1]:80",
-		"[2001:db8::2]:7": "[::2]:8",
+		"10.0.0.1:7000":    "127.0.0.1:17000",
+		"10.0.0.1:7001":    "nat.example:7001",
+		"10.0.0.2:7000":    "10.0.0.2:7000",
+		"2001:db8::1:80":   "[::1]:80",
+		"[2001:db8::3]:80": "[2001:db8::3]:80",
+		"no address":       "no address",
+		"[2001:db8::2]:7":  "[::2]:8",
 	} {
-		endpoint, err := ParseEndpoint(announced)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := addresses.Apply(endpoint).String(); got != want {
+		if got := addresses.Apply(announced); got != want {
 			t.Errorf("%s becomes %s, want %s", announced, got, want)
 		}
 	}
 	reply := encode(false, list{list{0, 9, node("10.0.0.1", 7000, "a")}})
-	s := mustParse(t, reply, nil, Source{Addresses: addresses})
+	s := mustParse(t, reply, nil, Source{AddressMap: addresses.Apply})
 	if s.Nodes[0].Addr != "127.0.0.1:17000" || s.Find([]byte("10.0.0.1"), 7000) != 0 {
 		t.Errorf("a mapped node: %s", dump(s))
 	}
-	if (AddressMap{}).Apply(Endpoint{"h", 1}) != (Endpoint{"h", 1}) {
+	if (AddressMap{}).Apply("h:1") != "h:1" {
 		t.Error("the zero map changes an address")
 	}
 }
@@ -144,7 +142,7 @@ func TestParseEndpoint(t *testing.T) {
 	}
 }
 
-// One node is found by each of its names, and a redirect without a host by the host of the node that sent it.
+// One node is found by each of its names.
 func TestContract_TOPO2_RedirectTargetsByAnyName(t *testing.T) {
 	s := mustParse(t, encode(true, list{
 		list{0, 9, list{"a.example", 7000, id("a"), pairs{"ip", "10.0.0.1"}}},
@@ -154,20 +152,28 @@ func TestContract_TOPO2_RedirectTargetsByAnyName(t *testing.T) {
 	for _, c := range []struct {
 		host string
 		port uint16
-		from int
 		want int
 	}{
-		{"a.example", 7000, 1, 0}, {"10.0.0.1", 7000, 1, 0}, {"2001:db8::1", 7000, 0, 1}, {"10.0.0.1", 7001, 1, 2},
-		{"10.0.0.2", 7000, 0, -1}, {"a.example", 7002, 0, -1},
-		{"", 7001, 0, 2}, {"?", 7001, 0, 2}, {"", 7000, 2, 0}, {"", 7001, 1, -1},
+		{"a.example", 7000, 0}, {"10.0.0.1", 7000, 0}, {"2001:db8::1", 7000, 1}, {"10.0.0.1", 7001, 2},
+		{"10.0.0.2", 7000, -1}, {"a.example", 7002, -1}, {"", 7001, -1},
 	} {
-		if got := s.FindFrom([]byte(c.host), c.port, c.from); got != c.want {
-			t.Errorf("%q port %d from node %d leads to node %d, want %d", c.host, c.port, c.from, got, c.want)
+		if got := s.Find([]byte(c.host), c.port); got != c.want {
+			t.Errorf("%q port %d is node %d, want %d", c.host, c.port, got, c.want)
 		}
 	}
 	host := []byte("10.0.0.1")
-	if n := testing.AllocsPerRun(10, func() { s.FindFrom(host, 7001, 1) }); n != 0 {
+	if n := testing.AllocsPerRun(10, func() { s.Find(host, 7001) }); n != 0 {
 		t.Errorf("%.0f allocations", n)
+	}
+}
+
+// Numeric hosts need no resolver; names are left to one.
+func TestDialAddress(t *testing.T) {
+	for host, want := range map[string]string{"10.0.0.1": "10.0.0.1:7000", "2001:db8::1": "[2001:db8::1]:7000", "a.example": "invalid AddrPort"} {
+		s := mustParse(t, encode(true, list{list{0, 9, node(host, 7000, "a")}}), nil, Source{})
+		if got := s.Nodes[0].Dial.String(); got != want {
+			t.Errorf("%s: dial %s, want %s", host, got, want)
+		}
 	}
 }
 

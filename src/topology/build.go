@@ -3,6 +3,7 @@ package topology
 import (
 	"cmp"
 	"fmt"
+	"net/netip"
 	"slices"
 )
 
@@ -21,8 +22,8 @@ type Source struct {
 	// Host is the host by which the answering node was reached, which is also the host of every node whose endpoint the
 	// reply leaves open.
 	Host string
-	// Addresses turns announced addresses into dialable ones.
-	Addresses AddressMap
+	// AddressMap turns an announced address into one to dial, both as "host:port"; nil leaves them as they are.
+	AddressMap func(announced string) string
 	// Previous is the current map, nil before the first. A node keeps the address that it has there for as long as the
 	// cluster calls it by a name that it had, because nodes may prefer different kinds of names and the answering node
 	// changes with every refresh.
@@ -132,10 +133,14 @@ func (b *builder) newNode(named *namedNode, host string, guessed bool) Node {
 	}
 	slices.SortFunc(node.Names, compareEndpoints)
 	node.Names = slices.Compact(node.Names)
-	node.Addr = b.source.Addresses.Apply(preferred).String()
+	node.Addr = preferred.String()
+	if b.source.AddressMap != nil {
+		node.Addr = b.source.AddressMap(node.Addr)
+	}
 	if known := b.source.Previous.byID(node.ID); known != nil && !guessed && shareName(known.Names, node.Names) {
 		node.Addr = known.Addr
 	}
+	node.Dial, _ = netip.ParseAddrPort(node.Addr)
 	return node
 }
 

@@ -102,13 +102,9 @@ func (s *Snapshot) Complete() bool { return s.Covered == SlotCount }
 // Find answers the index of the node that the cluster calls host:port, as in MOVED and ASK, or -1. Host is given without
 // brackets. It allocates nothing. Of several nodes by one name the first that is not failed counts.
 func (s *Snapshot) Find(host []byte, port uint16) int {
-	return find(s, host, port)
-}
-
-func find[Host []byte | string](s *Snapshot, host Host, port uint16) int {
 	found := -1
 	for i := range s.Nodes {
-		if isCalled(&s.Nodes[i], host, port) {
+		if s.Nodes[i].isCalled(host, port) {
 			if s.Nodes[i].Health != Failed {
 				return i
 			}
@@ -118,26 +114,13 @@ func find[Host []byte | string](s *Snapshot, host Host, port uint16) int {
 	return found
 }
 
-func isCalled[Host []byte | string](n *Node, host Host, port uint16) bool {
+func (n *Node) isCalled(host []byte, port uint16) bool {
 	for _, name := range n.Names {
 		if name.Port == port && name.Host == string(host) {
 			return true
 		}
 	}
 	return false
-}
-
-// FindFrom is Find for a redirect that the node at index from has sent: an empty host or "?" means that node's own host.
-func (s *Snapshot) FindFrom(host []byte, port uint16, from int) int {
-	if len(host) > 0 && string(host) != unknownHost {
-		return s.Find(host, port)
-	}
-	for _, own := range s.Nodes[from].Names {
-		if i := find(s, own.Host, port); i >= 0 {
-			return i
-		}
-	}
-	return -1
 }
 
 // Equal reports whether two maps say the same; Epoch and FetchedAt are not part of what a map says.
