@@ -42,9 +42,9 @@ func allAvailable(t testing.TB) {
 	t.Cleanup(func() { unavailable = saved })
 }
 
-// print writes c as a conf file that is read back to an equal Config. A secret
+// asFile writes c as a conf file that is read back to an equal Config. A secret
 // that came from a file is left to its file.
-func print(c *Config) string {
+func asFile(c *Config) string {
 	var b strings.Builder
 	for i := range keys {
 		k := &keys[i]

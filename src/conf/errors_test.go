@@ -60,6 +60,7 @@ func TestContract_CONF1_BadLines(t *testing.T) {
 		{text: boot + "query-buffer-limit 1m", want: `mithril.conf:2: query-buffer-limit "1m": expected a size between 1mb and 1024gb, in bytes or with k, kb, m, mb, g or gb`},
 		{text: boot + "tcp-keepalive 32768", want: `mithril.conf:2: tcp-keepalive "32768": expected an integer between 0 and 32767`},
 		{text: boot + "unixsocketperm 888", want: `mithril.conf:2: unixsocketperm "888": expected an octal number between 0 and 777`},
+		{text: boot + "unixsocketperm 1000", want: `mithril.conf:2: unixsocketperm "1000": expected an octal number between 0 and 777`},
 		{text: boot + "client-output-buffer-limit normal 1gb", want: `mithril.conf:2: client-output-buffer-limit "normal 1gb": ` + limits},
 		{text: boot + "client-output-buffer-limit normal 1mb 2mb 60", want: `mithril.conf:2: client-output-buffer-limit "normal 1mb 2mb 60": ` + limits},
 		{text: boot + "client-output-buffer-limit replica 2mb 1mb 60", want: `mithril.conf:2: client-output-buffer-limit "replica 2mb 1mb 60": ` + limits},
@@ -76,6 +77,7 @@ func TestContract_CONF1_BadLines(t *testing.T) {
 		{text: "bootstrap a:1 b:2", want: `mithril.conf:1: bootstrap "a:1 b:2": ` + addrs},
 		{text: "bootstrap a:1,,b:2", want: `mithril.conf:1: bootstrap "a:1,,b:2": ` + addrs + `, not ""`},
 		{text: "bootstrap a:1,::1:2", want: `mithril.conf:1: bootstrap "a:1,::1:2": ` + addrs + `, not "::1:2"`},
+		{text: "bootstrap a:1,[1.2.3.4]:2", want: `mithril.conf:1: bootstrap "a:1,[1.2.3.4]:2": ` + addrs + `, not "[1.2.3.4]:2"`},
 		{text: "bootstrap a:1,[b]:2", want: `mithril.conf:1: bootstrap "a:1,[b]:2": ` + addrs + `, not "[b]:2"`},
 		{text: "bootstrap redis://a:1", want: `mithril.conf:1: bootstrap "redis://a:1": ` + addrs},
 		{text: boot + "address-map a=b:1", want: `mithril.conf:2: address-map "a=b:1": expected from=to, both host:port or both only a host`},
@@ -88,6 +90,7 @@ func TestContract_CONF1_BadLines(t *testing.T) {
 		{text: boot + "shard s", want: `mithril.conf:2: shard "s": expected a name, then host:port of the primary and of each replica`},
 		{text: boot + "shard s a:1 a:1", want: `mithril.conf:2: shard "s a:1 a:1": expected a name, then host:port of the primary and of each replica`},
 		{text: boot + `maxclients "5`, want: `mithril.conf:2: maxclients: ` + quotes},
+		{text: `bootstrap "a:1`, want: `mithril.conf:1: bootstrap: ` + quotes},
 		{text: boot + `requirepass "abc"d`, want: `mithril.conf:2: requirepass: ` + quotes},
 		{text: boot + `"port 1`, want: `mithril.conf:2: ` + quotes},
 	})
@@ -99,6 +102,7 @@ func TestContract_CONF1_BadKeysAndFiles(t *testing.T) {
 	runFaults(t, tree, []faultTest{
 		{text: boot + "worker-thread 4", want: `mithril.conf:2: worker-thread: unknown key; did you mean worker-threads?`},
 		{text: boot + "requirpass secret", want: `mithril.conf:2: requirpass: unknown key; did you mean requirepass?`},
+		{text: boot + "prt 1", want: `mithril.conf:2: prt: unknown key; did you mean port?`},
 		{text: boot + "databases 16", want: `mithril.conf:2: databases: unknown key; mithril --help lists the keys`},
 		{text: boot + "a\x01\xff b", want: `mithril.conf:2: "a\x01\xff": unknown key; mithril --help lists the keys`},
 		{text: boot + strings.Repeat("k", 100) + " 1", want: `mithril.conf:2: ` + strings.Repeat("k", 100) + `: unknown key; mithril --help lists the keys`},
@@ -127,6 +131,8 @@ func TestContract_CONF1_BadKeysAndFiles(t *testing.T) {
 		{text: boot + strings.Repeat("include empty\n", filesMax), want: `mithril.conf:65: include "empty": expected at most 64 files`},
 		{text: boot + "requirepass-file none", want: `mithril.conf:2: requirepass-file "none": cannot be read: file does not exist`},
 		{text: boot + "requirepass-file empty", want: `mithril.conf:2: requirepass-file "empty": expected a file that holds the secret, this one is empty`},
+		{text: boot + "requirepass-file none none", want: `mithril.conf:2: requirepass-file "none none": expected one word, in quotes if it has blanks`},
+		{text: boot + "requirepass-file none\nrequirepass-file none none", want: `mithril.conf:3: requirepass-file "none none": expected one word, in quotes if it has blanks`},
 		{text: boot + "requirepass a\nrequirepass-file empty", want: `mithril.conf:3: requirepass-file "empty": expected requirepass or requirepass-file, not both`},
 	})
 }

@@ -45,7 +45,7 @@ func FuzzParse(f *testing.F) {
 		if c.Action >= ActionVersion {
 			return
 		}
-		printed := print(c)
+		printed := asFile(c)
 		readPrinted := func(path string) ([]byte, error) {
 			if path == "printed" {
 				return []byte(printed), nil

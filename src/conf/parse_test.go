@@ -101,9 +101,9 @@ func TestContract_CONF1_FileFormat(t *testing.T) {
 	allAvailable(t)
 	c := mustParse(t, "\n  # a comment\n#key value\n\tPORT  7000\r\n\"maxclients\" '17'\n"+
 		`requirepass "a b\x41\"#"`+"\n"+
-		"port 7001\nbootstrap a:1,b:2\nbind 127.0.0.1 ::1\n"+
+		"port 7001\nbootstrap c:3\nbootstrap a:1,b:2\nbind 1.1.1.1\nbind 127.0.0.1 ::1\n"+
 		"user alice on >pw ~*\nuser bob off\n"+
-		"client-output-buffer-limit normal 1gb 0 0\nclient-output-buffer-limit pubsub 1m 1k 5 normal 2gb 1gb 60\nloglevel DEBUG")
+		"client-output-buffer-limit normal 1gb 0 0\nclient-output-buffer-limit pubsub 1m 1k 5 NORMAL 2gb 1gb 60\nloglevel DEBUG")
 	if c.Port != 7001 || c.MaxClients != 17 || c.RequirePass != `a bA"#` || c.LogLevel != LogDebug {
 		t.Errorf("port %d, maxclients %d, requirepass %q, loglevel %v", c.Port, c.MaxClients, c.RequirePass, c.LogLevel)
 	}
@@ -145,7 +145,7 @@ func TestContract_CONF1_Actions(t *testing.T) {
 		{"--help", ActionHelp, ""},
 		{"mithril.conf --version", ActionVersion, ""},
 		{"--check --help", ActionHelp, ""},
-		{"--nonsense -x --help", ActionHelp, ""},
+		{"-x --nonsense --help", ActionHelp, ""},
 		{"--check --bootstrap a:1", ActionCheck, ""},
 		{"good.conf --check", ActionCheck, "good.conf"},
 		{"--check good.conf", ActionCheck, "good.conf"},
@@ -211,6 +211,30 @@ func TestTopologyAndAnnounce(t *testing.T) {
 	} {
 		if got := mustParse(t, boot+text).Announce(); got != want {
 			t.Errorf("%q: announced as %s", text, got)
+		}
+	}
+}
+
+func TestDefaultWorkers(t *testing.T) {
+	for cpus, want := range map[int]int{0: 1, 1: 1, 1024: 1024, 5000: 1024} {
+		if got := Default(cpus).WorkerThreads; got != want {
+			t.Errorf("%d workers for %d CPUs, want %d", got, cpus, want)
+		}
+	}
+}
+
+func TestCPULists(t *testing.T) {
+	for word, want := range map[string]string{
+		"": "", "0": "0", "1,2": "1-2", "2-2": "2", "8,2-5,6,1": "8,2-6,1", "3,2,1": "3,2,1", "0-1023": "0-1023",
+		"1,": "refused", ",": "refused", "-1": "refused", "1-": "refused", "1-2-3": "refused", "01": "refused", "a": "refused", "0-1024": "refused",
+	} {
+		cpus, ok := parseCPUs(word)
+		got := printCPUs(cpus)
+		if !ok {
+			got = "refused"
+		}
+		if got != want {
+			t.Errorf("%q is read as %s, want %s", word, got, want)
 		}
 	}
 }

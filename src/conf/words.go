@@ -122,7 +122,7 @@ func quoteWord(word string) string {
 // needsQuotes sees the replacement character for bytes that are not UTF-8, so
 // everything outside printable ASCII answers true.
 func needsQuotes(r rune) bool {
-	return r <= ' ' || r >= 0x7f || r == '"' || r == '\'' || r == '\\'
+	return r <= ' ' || r >= 0x7f || r == '"' || r == '\''
 }
 
 func quoteAlways(word string) string {

@@ -33,6 +33,7 @@ func TestSplitWords(t *testing.T) {
 		{`k "abc"d`, []string{"k"}, false},
 		{`k a"b`, []string{"k"}, false},
 		{`k "abc\"`, []string{"k"}, false},
+		{`k "\x4`, []string{"k"}, false},
 		{`k "abc\`, []string{"k"}, false},
 		{`k '\'`, []string{"k"}, false},
 	} {
@@ -50,6 +51,7 @@ func TestQuoteWord(t *testing.T) {
 		"a b":         `"a b"`,
 		"#a":          `"#a"`,
 		"a#":          "a#",
+		`a\n`:         `a\n`,
 		`a"b\`:        `"a\"b\\"`,
 		"it's":        `"it's"`,
 		"\n\r\t\x00":  `"\n\r\t\x00"`,
