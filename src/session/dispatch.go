@@ -17,12 +17,18 @@ const (
 func (s *Session) dispatch(env *Env, frame buf.Slice, args []resp.Arg) (intent Intent, offered bool) {
 	bytes := env.Arena.Bytes(frame)
 	c, problem := env.Table.Find(bytes, args)
-	if s.state == Fresh && (c == nil || c.Flags&command.FlagNoAuth == 0) {
-		return s.freshDenied(env, bytes, args)
-	}
 	if problem != command.OK {
+		if problem == command.UnknownCommand && resp.IsCrossProtocol(args[0].Of(bytes)) {
+			// Somebody makes a browser speak to us: not another word.
+			s.Kill("an HTTP request on the port")
+			return intent, false
+		}
 		env.Reply = command.AppendProblem(env.Reply[:0], problem, c, bytes, args)
 		s.reject(env, env.Reply)
+		return intent, false
+	}
+	if s.state == Fresh && c.Flags&command.FlagNoAuth == 0 {
+		s.reject(env, append(env.Reply[:0], errNoAuth...))
 		return intent, false
 	}
 	switch c.Route {
@@ -34,6 +40,8 @@ func (s *Session) dispatch(env *Env, frame buf.Slice, args []resp.Arg) (intent I
 		return s.dispatchKeys(env, c, frame, args)
 	case command.RouteSplit:
 		return s.dispatchSplit(env, c, frame, args)
+	case command.RouteAny:
+		return Intent{Kind: ForwardAny, Command: c, Frame: frame}, true
 	case command.RouteLocal:
 		return s.dispatchLocal(env, c, frame, args)
 	case command.RouteSlotArg:
@@ -50,16 +58,9 @@ func (s *Session) reject(env *Env, reply []byte) {
 	s.AnswerBytes(env, s.window.push(), reply)
 }
 
-// freshDenied answers a request that needs a login first. A HTTP request is not
-// answered at all: somebody makes a browser speak to us.
-func (s *Session) freshDenied(env *Env, frame []byte, args []resp.Arg) (Intent, bool) {
-	s.reject(env, append(env.Reply[:0], errNoAuth...))
-	return Intent{}, false
-}
-
 // dispatchKeys routes a command whose keys the walker has to find. They must all lie
-// in one slot. A malformed request goes to a node for its error: to the owner of the
-// first key, if one was found.
+// in one slot. Without keys any primary will do, for a malformed request too: each
+// says what is wrong with it.
 func (s *Session) dispatchKeys(env *Env, c *command.Command, frame buf.Slice, args []resp.Arg) (Intent, bool) {
 	bytes := env.Arena.Bytes(frame)
 	if c.Blocks(bytes, args) {
@@ -67,15 +68,11 @@ func (s *Session) dispatchKeys(env *Env, c *command.Command, frame buf.Slice, ar
 		s.reject(env, env.Reply)
 		return Intent{}, false
 	}
-	keys, problem := c.Keys(bytes, args, env.Keys[:0])
+	keys, _ := c.Keys(bytes, args, env.Keys[:0])
 	env.Keys = keys
 	intent := Intent{Kind: Forward, Command: c, Frame: frame}
 	if len(keys) == 0 {
-		if problem == command.OK {
-			env.Reply = command.AppendUnsupported(env.Reply[:0], c)
-			s.reject(env, env.Reply)
-			return Intent{}, false
-		}
+		intent.Kind = ForwardAny
 		return intent, true
 	}
 	var same bool

@@ -12,10 +12,11 @@ type IntentKind uint8
 
 // What Next may ask for.
 const (
-	Nothing IntentKind = iota // no request to be served now
-	Forward                   // send the frame to the owner of Slot
-	Split                     // send a part to the owner of each key's slot and join the replies
-	Local                     // answer from what the process knows
+	Nothing    IntentKind = iota // no request to be served now
+	Forward                      // send the frame to the owner of Slot
+	ForwardAny                   // send the frame to any primary
+	Split                        // send a part to the owner of each key's slot and join the replies
+	Local                        // answer from what the process knows
 )
 
 // Intent is the request on offer. Frame holds no reference: it is valid, as are the

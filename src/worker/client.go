@@ -190,6 +190,9 @@ serving:
 			break serving
 		case session.Forward:
 			served = w.forward(c, intent)
+		case session.ForwardAny:
+			intent.Slot = w.anySlot()
+			served = w.forward(c, intent)
 		case session.Split:
 			served = w.split(c, intent)
 		case session.Local:

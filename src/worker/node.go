@@ -131,10 +131,17 @@ func (w *Worker) apply(t *topology.Snapshot) {
 			index[i] = n.index
 		}
 	}
+	w.firstSlots = w.firstSlots[:0]
+	named := make([]bool, len(t.Shards))
 	for s, shard := range t.Slots {
 		w.route[s] = noNode
-		if shard != topology.NoShard {
-			w.route[s] = index[t.Shards[shard].Primary]
+		if shard == topology.NoShard {
+			continue
+		}
+		w.route[s] = index[t.Shards[shard].Primary]
+		if !named[shard] {
+			named[shard] = true
+			w.firstSlots = append(w.firstSlots, uint16(s))
 		}
 	}
 	w.adoptVersion(t)

@@ -128,5 +128,15 @@ func (w *Worker) sendPart(c *client, owner ring.Token, k int, frame []byte) {
 	w.touchPipe(b)
 }
 
+// anySlot returns a slot of the next shard in rotation, for requests that any primary
+// answers.
+func (w *Worker) anySlot() uint16 {
+	if len(w.firstSlots) == 0 {
+		return 0
+	}
+	w.rotation++
+	return w.firstSlots[w.rotation%len(w.firstSlots)]
+}
+
 // override makes a slot lead to the node a redirect has named, until the next map.
 func (w *Worker) override(s uint16, n *node) { w.route[s&(slot.Count-1)] = n.index }

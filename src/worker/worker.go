@@ -81,12 +81,14 @@ type Worker struct {
 	pipes   slab[backend]
 	joins   slab[join]
 
-	nodes    []*node
-	route    [slot.Count]uint16 // slot -> index in nodes, or noNode
-	applied  *topology.Snapshot // the map that route was made from
-	plan     fanout.Plan
-	inFlight int // requests with nodes
-	scratch  []byte
+	nodes      []*node
+	route      [slot.Count]uint16 // slot -> index in nodes, or noNode
+	applied    *topology.Snapshot // the map that route was made from
+	firstSlots []uint16           // one of each shard
+	rotation   int                // over firstSlots
+	plan       fanout.Plan
+	inFlight   int // requests with nodes
+	scratch    []byte
 
 	dirtyClients []ring.Token
 	dirtyPipes   []ring.Token
