@@ -39,23 +39,3 @@ type Engine interface {
 	// those still connecting. Wake must not be called any more.
 	Close()
 }
-
-// backlog is a queue of events that have no room in the current turn's slice.
-type backlog struct {
-	events []ring.Event
-	head   int
-}
-
-func (b *backlog) empty() bool { return b.head == len(b.events) }
-
-func (b *backlog) put(e ring.Event) { b.events = append(b.events, e) }
-
-// take moves queued events into events and returns how many.
-func (b *backlog) take(events []ring.Event) int {
-	n := copy(events, b.events[b.head:])
-	b.head += n
-	if b.head == len(b.events) {
-		b.events, b.head = b.events[:0], 0
-	}
-	return n
-}

@@ -37,7 +37,7 @@ type Uring struct {
 	minWait bool // the kernel knows minimum waits
 
 	sockets []uringSocket // by descriptor
-	parked  []parkedRecv
+	parked  names
 	later   backlog
 	wakeFD  int
 	now     int64

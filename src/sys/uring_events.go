@@ -10,13 +10,6 @@ import (
 	"mithril/src/ring"
 )
 
-// noData is the Data of an event that has none.
-var noData = buf.Slice{Block: buf.NoBlock}
-
-func connectFailed(token ring.Token, errno unix.Errno) ring.Event {
-	return ring.Event{Kind: ring.Connected, Err: errOf(errno), Socket: ring.NoSocket, Token: token, Data: noData}
-}
-
 // harvest turns completions into events until events is full or no more are there,
 // and returns how many it stored. What is left waits in the completion ring.
 func (u *Uring) harvest(events []ring.Event) int {
@@ -41,7 +34,7 @@ func (u *Uring) complete(c *cqe, e *ring.Event) bool {
 	data := userData(c.userData)
 	if data.action() == actWake {
 		u.armWake()
-		*e = ring.Event{Kind: ring.Woken, Socket: ring.NoSocket, Data: noData}
+		*e = woken()
 		return true
 	}
 	fd := data.socket()
@@ -55,11 +48,10 @@ func (u *Uring) complete(c *cqe, e *ring.Event) bool {
 		return u.completeRecv(s, fd, c, e)
 	case actSend:
 		s.send = sendIdle
-		*e = ring.Event{Kind: ring.Sent, Socket: fd, Token: s.sendToken, Data: noData}
 		if c.res >= 0 {
-			e.N = uint32(c.res)
+			*e = sent(fd, s.sendToken, uint32(c.res), ring.ErrNone)
 		} else {
-			e.Err = s.ended(c.res)
+			*e = sent(fd, s.sendToken, 0, s.reason(unix.Errno(-c.res)))
 		}
 		return true
 	case actAccept:
@@ -102,7 +94,7 @@ func (u *Uring) completeRecv(s *uringSocket, fd ring.Socket, c *cqe, e *ring.Eve
 		invariant.Assert(c.flags&cqeBuffer != 0, "sys: received bytes without a buffer")
 		u.buffers.lent--
 		data := u.arena.Received(buf.Block(c.flags>>cqeBufferShift), int(c.res))
-		*e = ring.Event{Kind: ring.Received, Socket: fd, N: data.Len, Token: s.armToken, Data: data}
+		*e = received(fd, s.armToken, data)
 		if c.flags&cqeMore == 0 {
 			u.rearmRecv(s, fd)
 		}
@@ -111,19 +103,13 @@ func (u *Uring) completeRecv(s *uringSocket, fd ring.Socket, c *cqe, e *ring.Eve
 	if c.flags&cqeBuffer != 0 {
 		u.takeBack(c)
 	}
-	*e = ring.Event{Kind: ring.RecvEnded, Socket: fd, Token: s.armToken, Data: noData}
-	switch {
-	case s.arm == armStopping && c.res == -int32(unix.ENOBUFS):
-		e.Err = ring.ErrCanceled
-	case c.res == -int32(unix.ENOBUFS):
+	reason := s.reason(unix.Errno(-c.res))
+	if c.res == -int32(unix.ENOBUFS) {
 		u.counts.NoBuffers++
-		e.Err = ring.ErrNoBuffers
-	case c.res == 0 && s.life == lifeShut:
-		e.Err = ring.ErrCanceled
-	default:
-		e.Err = s.ended(c.res)
+		reason = s.reasonNoBuffers()
 	}
 	s.toArm(armIdle)
+	*e = recvEnded(fd, s.armToken, reason)
 	return true
 }
 
@@ -133,7 +119,7 @@ func (u *Uring) rearmRecv(s *uringSocket, fd ring.Socket) {
 	switch {
 	case s.arm == armStopping:
 		s.toArm(armIdle)
-		u.later.put(ring.Event{Kind: ring.RecvEnded, Err: ring.ErrCanceled, Socket: fd, Token: s.armToken, Data: noData})
+		u.later.put(recvEnded(fd, s.armToken, ring.ErrCanceled))
 	case u.buffers.lent == 0:
 		u.park(s, fd)
 	default:
@@ -146,20 +132,20 @@ func (u *Uring) completeAccept(s *uringSocket, fd ring.Socket, c *cqe, e *ring.E
 		accepted := ring.Socket(c.res)
 		u.at(accepted).open()
 		s = u.at(fd) // the records may have moved
-		*e = ring.Event{Kind: ring.Accepted, Socket: accepted, Token: s.armToken, Data: noData}
+		*e = acceptedAs(accepted, s.armToken)
 		if c.flags&cqeMore == 0 {
 			u.reacceptOrEnd(s, fd)
 		}
 		return true
 	}
-	if s.arm == armArmed && acceptRetries(unix.Errno(-c.res)) {
+	if s.arm == armArmed && s.life == lifeOpen && acceptRetries(unix.Errno(-c.res)) {
 		if c.flags&cqeMore == 0 {
 			u.armAccept(s, fd)
 		}
 		return false
 	}
 	s.toArm(armIdle)
-	*e = ring.Event{Kind: ring.AcceptEnded, Err: s.ended(c.res), Socket: fd, Token: s.armToken, Data: noData}
+	*e = acceptEnded(fd, s.armToken, s.reason(unix.Errno(-c.res)))
 	return true
 }
 
@@ -170,7 +156,7 @@ func (u *Uring) reacceptOrEnd(s *uringSocket, fd ring.Socket) {
 		return
 	}
 	s.toArm(armIdle)
-	u.later.put(ring.Event{Kind: ring.AcceptEnded, Err: ring.ErrCanceled, Socket: fd, Token: s.armToken, Data: noData})
+	u.later.put(acceptEnded(fd, s.armToken, ring.ErrCanceled))
 }
 
 func (u *Uring) completeConnect(s *uringSocket, fd ring.Socket, c *cqe, e *ring.Event) bool {
@@ -183,6 +169,6 @@ func (u *Uring) completeConnect(s *uringSocket, fd ring.Socket, c *cqe, e *ring.
 		return true
 	}
 	connectSettled(int(fd), &u.options)
-	*e = ring.Event{Kind: ring.Connected, Socket: fd, Token: s.sendToken, Data: noData}
+	*e = connected(fd, s.sendToken)
 	return true
 }

@@ -17,12 +17,6 @@ const sendSlicesMax = 1024
 // sendFlags: no SIGPIPE, and the kernel goes on until all is sent.
 const sendFlags = unix.MSG_NOSIGNAL | unix.MSG_WAITALL
 
-// parkedRecv names a socket whose OpRecv waits for receive chunks.
-type parkedRecv struct {
-	socket     ring.Socket
-	generation uint32
-}
-
 // do carries out one operation: most become a submission.
 func (u *Uring) do(op *ring.Op) {
 	switch op.Kind {
@@ -93,15 +87,12 @@ func (u *Uring) park(s *uringSocket, fd ring.Socket) {
 	s.toArm(armParked)
 	if !s.inParked {
 		s.inParked = true
-		u.parked = append(u.parked, parkedRecv{socket: fd, generation: s.generation})
+		u.parked = append(u.parked, name{socket: fd, generation: s.generation})
 	}
 }
 
 // unpark arms as many parked sockets as there are chunks for.
 func (u *Uring) unpark() {
-	if len(u.parked) == 0 {
-		return
-	}
 	taken := 0
 	for quota := u.buffers.lent; quota > 0 && taken < len(u.parked); taken++ {
 		p := u.parked[taken]
@@ -116,7 +107,7 @@ func (u *Uring) unpark() {
 			quota--
 		}
 	}
-	u.parked = append(u.parked[:0], u.parked[taken:]...)
+	u.parked.drop(taken)
 }
 
 // stop ends the lasting operation of a socket, if it has one.
@@ -134,7 +125,7 @@ func (u *Uring) stop(fd ring.Socket) {
 
 func (u *Uring) endParked(s *uringSocket, fd ring.Socket) {
 	s.toArm(armIdle)
-	u.later.put(ring.Event{Kind: ring.RecvEnded, Err: ring.ErrCanceled, Socket: fd, Token: s.armToken, Data: noData})
+	u.later.put(recvEnded(fd, s.armToken, ring.ErrCanceled))
 }
 
 // cancel asks the kernel to end the lasting operation of a socket, and only that:
@@ -189,8 +180,8 @@ func (u *Uring) connect(op *ring.Op) {
 		u.later.put(connectFailed(op.Token, errno))
 		return
 	}
-	name := (*sockaddr)(u.q.reserve(int(unsafe.Sizeof(sockaddr{}))))
-	if name.encode(op.Addr) != nil {
+	address := (*sockaddr)(u.q.reserve(int(unsafe.Sizeof(sockaddr{}))))
+	if address.encode(op.Addr) != nil {
 		unix.Close(fd)
 		u.later.put(connectFailed(op.Token, unix.ENETUNREACH))
 		return
@@ -200,8 +191,8 @@ func (u *Uring) connect(op *ring.Op) {
 	s.send, s.sendToken = sendConnect, op.Token
 	slot := u.submission(s, ring.Socket(fd), actConnect)
 	slot.opcode = opConnect
-	slot.addr = uint64(uintptr(unsafe.Pointer(name)))
-	slot.off = uint64(name.length())
+	slot.addr = uint64(uintptr(unsafe.Pointer(address)))
+	slot.off = uint64(address.length())
 }
 
 // shutdown happens at once, but not before the operations already given for the
@@ -220,7 +211,7 @@ func (u *Uring) shutdown(fd ring.Socket) {
 
 func (u *Uring) close(fd ring.Socket) {
 	s := u.at(fd)
-	invariant.Assert(s.arm == armIdle && s.send == sendIdle, "sys: close of a socket with operations in flight")
+	invariant.Assert(s.idle(), "sys: close of a socket with operations in flight")
 	slot := u.submission(s, fd, actClose)
 	slot.opcode = opClose
 	slot.flags = sqeCQESkipSuccess
