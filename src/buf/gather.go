@@ -17,8 +17,10 @@ type Gather struct {
 	slices []Slice
 	bytes  int
 	// The block that copies go to: free from tail.Off for tail.Len bytes. It is
-	// kept alive by the slices that lie in it, so it is given up with them.
-	tail Slice
+	// kept alive by the slices that lie in it, of which slices[tailLast] is the
+	// last, so it is given up with that one.
+	tail     Slice
+	tailLast int
 }
 
 // Bytes is the number of bytes gathered.
@@ -48,10 +50,11 @@ func (g *Gather) Reserve(a *Arena, n int) (Slice, bool) {
 		g.bytes += n
 		if last := &g.slices[len(g.slices)-1]; last.Off+uint64(last.Len) == s.Off && last.Block == s.Block {
 			last.Len += uint32(n)
-			return s, true
+		} else {
+			a.Retain(s.Block)
+			g.slices = append(g.slices, s)
 		}
-		a.Retain(s.Block)
-		g.slices = append(g.slices, s)
+		g.tailLast = len(g.slices) - 1
 		return s, true
 	}
 	return g.reserveInNewBlock(a, n)
@@ -67,6 +70,7 @@ func (g *Gather) reserveInNewBlock(a *Arena, n int) (Slice, bool) {
 	s := whole.Sub(0, uint32(n))
 	g.tail = whole.Sub(uint32(n), whole.Len-uint32(n))
 	g.slices = append(g.slices, s)
+	g.tailLast = len(g.slices) - 1
 	g.bytes += n
 	return s, true
 }
@@ -113,11 +117,10 @@ func (g *Gather) Sent(a *Arena, n int) {
 		n -= int(s.Len)
 		a.Release(s.Block)
 	}
-	if i == len(g.slices) {
-		g.slices = g.slices[:0]
+	if i > g.tailLast {
 		g.tail = Slice{Block: NoBlock}
-		return
 	}
+	g.tailLast -= i
 	if i > 0 {
 		g.slices = append(g.slices[:0], g.slices[i:]...)
 	}
