@@ -164,19 +164,25 @@ func checkAtomicMove(t *testing.T, c *Cluster) {
 	}
 }
 
+// checkFailover replaces a primary, and takes it back as a client would.
 func checkFailover(t *testing.T, c *Cluster) {
 	t.Helper()
-	for _, want := range []int{3, 0} {
-		got, err := c.Failover(t.Context(), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if role := c.Status()[got].Role; got != want || role != Primary {
-			t.Fatalf("node %d is a %s after the failover, want primary %d", got, role, want)
-		}
-		if err := c.WaitOK(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if n, err := c.WaitFailover(ctx, 0, 0); err == nil || !strings.HasSuffix(err.Error(), "node 0 is still its primary") {
+		t.Fatalf("waiting for a failover that nobody asked for: node %d, %v", n, err)
+	}
+	first, err := c.Failover(t.Context(), 0)
+	if err != nil || first != 3 || c.Status()[3].Role != Primary {
+		t.Fatalf("failover: node %d, %v, want node 3 as primary", first, err)
+	}
+	if err := c.WaitOK(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	mustDo(t, dialNode(t, c, 0), "CLUSTER", "FAILOVER")
+	second, err := c.WaitFailover(t.Context(), 0, 3)
+	if err != nil || second != 0 || c.Status()[0].Role != Primary {
+		t.Fatalf("failover by a client: node %d, %v, want node 0 as primary", second, err)
 	}
 }
 
