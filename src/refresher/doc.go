@@ -1,0 +1,31 @@
+// Package refresher keeps the cluster map current: it asks nodes when the machine of package topology says so, publishes
+// each map that differs from the last one, and logs every change of condition once. It is control plane, ordinary Go with
+// net and context, and never runs on a worker's turn.
+//
+//	workers, sessions ── Wish ──► Run ◄──── outcome ──── round.run ──► askNode ─► converse ─► node
+//	                               │ ▲                    (one fetch)     ...         ...
+//	   topology.Refresh ◄─ step ───┤ └──── probes ──── probeAll ──► INFO server of nodes not yet known
+//	                               │
+//	                               └──► publish ──► Current (atomic pointer), subscribers
+//
+// One goroutine, Run, owns the machine, the versions and the log conditions. A fetch and a round of version probes run
+// beside it, at most one of each, and hand their results back over a channel. Run waits for both before it returns.
+//
+// # A round
+//
+// The nodes of the current map are asked in random order, up to 16 of them: CLUSTER SLOTS, CLUSTER SHARDS, CLUSTER INFO and
+// INFO server in one write on a new connection. A node that is silent for 250 ms gets company from the next one. The first
+// map that covers every slot and is not from an older epoch of the cluster than the current map ends the round; the
+// other conversations are cancelled. A node that was cut off, wiped or paused can tell less or something older, and that is
+// taken only when no node does better. Where no node was good enough the bootstrap names are resolved again and what they
+// name is asked likewise.
+//
+// # What is logged
+//
+//	condition                                         | level   | ends with
+//	no node gives the map (unreachable, refused, ...) | warning | cluster map found
+//	slots without an owner                            | warning | every slot has an owner again
+//	a node's map is malformed                         | warning | (its next good map, unlogged)
+//	a node's name does not resolve                    | warning | name of a node resolves
+//	a node cannot be asked for its version            | warning | node can be reached
+package refresher
