@@ -69,7 +69,7 @@ func checkFresh(t *testing.T, c *Cluster) {
 	}
 }
 
-// The slot of the hash tag {a}, in shard 2 of three.
+// The slot of the hash tag {a}, in the last shard of two or three.
 const slotOfA = 15495
 
 // checkLegacyMove moves a slot with its keys there and back.
@@ -238,6 +238,25 @@ func checkPause(t *testing.T, c *Cluster) {
 	}
 	conn = dialNode(t, c, 2)
 	mustDo(t, conn, "PING")
+}
+
+// TestMoveDatabases moves a slot whose keys are in two databases.
+func TestMoveDatabases(t *testing.T) {
+	c := RunCluster(t, Options{Primaries: 2, Replicas: NoReplicas, Config: []string{"cluster-databases 2"}})
+	source, target := dialNode(t, c, 1), dialNode(t, c, 0)
+	for db := range 2 {
+		mustDo(t, source, "SELECT", db)
+		mustDo(t, source, "SET", "{a}", db)
+	}
+	if err := c.MoveSlotLegacy(t.Context(), Move{Slot: slotOfA, From: 1, To: 0}); err != nil {
+		t.Fatal(err)
+	}
+	for db := range 2 {
+		mustDo(t, target, "SELECT", db)
+		if reply, err := target.Do("GET", "{a}"); reply != fmt.Sprint(db) {
+			t.Errorf("key in database %d at the target: %v, %v", db, reply, err)
+		}
+	}
 }
 
 // TestOpen finds a cluster again by its directory, as another process would.

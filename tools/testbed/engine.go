@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"mithril/tools/testbed/debian"
@@ -52,10 +51,9 @@ var recipes = map[string]recipe{
 // another one is fetched anew, so it changes with the layout of the tree.
 const manifestFormat = "mithril servers layout 2"
 
-const (
-	fetchTimeout = 10 * time.Minute // one engine, from the index to the last check
-	lockPoll     = 100 * time.Millisecond
-)
+// fetchTimeout bounds the fetch of one engine, from the wait for its lock to
+// the last check.
+const fetchTimeout = 10 * time.Minute
 
 // Ensure returns an engine by name and fetches it first if the cache lacks
 // it. Concurrent calls, also from other processes, fetch once.
@@ -84,11 +82,11 @@ func Fetch(ctx context.Context, name string, log func(format string, args ...any
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return Engine{}, err
 	}
-	unlock, err := lock(ctx, filepath.Join(cache, name+".lock"), func() { log("%s: another run is fetching it, waiting", name) })
+	held, err := lock(ctx, filepath.Join(cache, name+".lock"), func() { log("%s: another run is fetching it, waiting", name) })
 	if err != nil {
 		return Engine{}, fmt.Errorf("engine %s: %w", name, err)
 	}
-	defer unlock()
+	defer held.Close()
 	if isComplete(dir) {
 		log("%s: cached in %s", name, dir)
 		return engine, nil
@@ -225,32 +223,4 @@ func shellQuote(word string) string {
 func isComplete(dir string) bool {
 	text, err := os.ReadFile(filepath.Join(dir, "manifest"))
 	return err == nil && strings.HasPrefix(string(text), manifestFormat+"\n")
-}
-
-// lock takes an exclusive flock(2) on path, which the kernel drops if this
-// process dies. waiting is called once if another holder has to finish first.
-func lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	for first := true; ; first = false {
-		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			return func() { file.Close() }, nil
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			file.Close()
-			return nil, fmt.Errorf("lock %s: %w", path, err)
-		}
-		if first {
-			waiting()
-		}
-		select {
-		case <-time.After(lockPoll):
-		case <-ctx.Done():
-			file.Close()
-			return nil, fmt.Errorf("lock %s: %w", path, ctx.Err())
-		}
-	}
 }

@@ -66,7 +66,7 @@ func TestIsComplete(t *testing.T) {
 
 func TestLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
-	unlock, err := lock(t.Context(), path, func() {})
+	held, err := lock(t.Context(), path, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,12 +76,12 @@ func TestLock(t *testing.T) {
 	if _, err := lock(ctx, path, func() { waits++ }); !errors.Is(err, context.DeadlineExceeded) || waits != 1 {
 		t.Fatalf("second lock: %v after %d notices, want a timeout after one", err, waits)
 	}
-	unlock()
+	held.Close()
 	again, err := lock(t.Context(), path, func() { t.Error("waits for a lock that is free") })
 	if err != nil {
 		t.Fatal(err)
 	}
-	again()
+	again.Close()
 }
 
 func TestShellQuote(t *testing.T) {

@@ -174,6 +174,7 @@ func (c *Cluster) moveKeys(ctx context.Context, move Move, source, target *Node)
 		return err
 	}
 	defer conn.Close()
+	conn.SetTimeout(2 * migrateTimeoutMs * time.Millisecond)
 	databases, err := source.clusterDatabases()
 	if err != nil {
 		return err

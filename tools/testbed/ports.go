@@ -2,7 +2,6 @@ package testbed
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -54,7 +53,7 @@ func FreePorts(n int) (Ports, error) {
 	start := os.Getpid() * 89 % portBlocks
 	for i := range portBlocks {
 		base := portFirst + (start+i)%portBlocks*portBlock
-		held, err := holdBlock(filepath.Join(dir, strconv.Itoa(base)))
+		held, err := tryLock(filepath.Join(dir, strconv.Itoa(base)))
 		if err != nil {
 			return Ports{}, err
 		}
@@ -67,25 +66,6 @@ func FreePorts(n int) (Ports, error) {
 		held.Close()
 	}
 	return Ports{}, fmt.Errorf("no free range of %d ports in %d..%d", n, portFirst, portFirst+portBlocks*portBlock-1)
-}
-
-// holdBlock locks a block's file; a nil file means that another one holds it.
-// flock(2) counts each open file for itself, so two calls in one process
-// exclude each other too.
-func holdBlock(path string) (*os.File, error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if err == nil {
-		return file, nil
-	}
-	file.Close()
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return nil, nil
-	}
-	return nil, fmt.Errorf("lock %s: %w", path, err)
 }
 
 func portsAreFree(base, n int) bool {
