@@ -12,13 +12,13 @@
 //
 // A server process is in one of three states, which only the kernel knows:
 //
-//	            start                 Pause
-//	  Down ----------------> Running --------> Paused
-//	   ^                      |   ^              |
-//	   +----------------------+   +--------------+
-//	   |       Kill, its end           Resume    |
-//	   +-----------------------------------------+
-//	                      Kill
+//	          start                 Pause
+//	Down ----------------> Running --------> Paused
+//	 ^                      |   ^              |
+//	 +----------------------+   +--------------+
+//	 |       Kill, its end           Resume    |
+//	 +-----------------------------------------+
+//	                    Kill
 //
 // Servers die with the process that started them, however it ends, unless
 // they are detached. Everything that waits has a limit in time and says in
