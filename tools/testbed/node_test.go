@@ -14,13 +14,16 @@ import (
 	"time"
 )
 
-// parentEnv makes the test binary a parent that starts a node, prints its
-// process id and waits to be killed; see TestParentDies.
-const parentEnv = "TESTBED_PARENT"
+// parentEnv makes the test binary a parent that starts a node in the directory
+// dirEnv, prints its process id and waits to be killed; see TestParentDies.
+const (
+	parentEnv = "TESTBED_PARENT"
+	dirEnv    = "TESTBED_DIR"
+)
 
 func TestMain(m *testing.M) {
 	if mode := os.Getenv(parentEnv); mode != "" {
-		n, err := StartNode(context.Background(), NodeOptions{Detached: mode == "detached"})
+		n, err := StartNode(context.Background(), NodeOptions{Dir: os.Getenv(dirEnv), Detached: mode == "detached"})
 		if err != nil {
 			fmt.Println(err)
 			os.Exit(1)
@@ -37,7 +40,7 @@ func TestMain(m *testing.M) {
 func TestParentDies(t *testing.T) {
 	for mode, want := range map[string]State{"attached": Down, "detached": Running} {
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), parentEnv+"="+mode)
+		cmd.Env = append(os.Environ(), parentEnv+"="+mode, dirEnv+"="+t.TempDir())
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
