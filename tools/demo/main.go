@@ -49,8 +49,9 @@ func main() {
 	}
 }
 
-func (o options) pidFile() string { return filepath.Join(o.dir, "mithril.pid") }
-func (o options) logFile() string { return filepath.Join(o.dir, "mithril.log") }
+func (o options) pidFile() string    { return filepath.Join(o.dir, "mithril.pid") }
+func (o options) clusterDir() string { return filepath.Join(o.dir, "cluster") }
+func (o options) logFile() string    { return filepath.Join(o.dir, "mithril.log") }
 
 // start runs the cluster and the proxy, in place of what an earlier run has left.
 func start(o options) error {
@@ -68,7 +69,7 @@ func start(o options) error {
 	}
 	fmt.Printf("starting six %s nodes on ports %d to %d\n", o.engine, o.nodes, o.nodes+5)
 	cluster, err := testbed.Start(ctx, testbed.Options{
-		Engine: o.engine, BasePort: o.nodes, Dir: filepath.Join(o.dir, "cluster"), Detached: true,
+		Engine: o.engine, BasePort: o.nodes, Dir: o.clusterDir(), Detached: true,
 	})
 	if err != nil {
 		return err
@@ -145,10 +146,10 @@ func end(o options) error {
 		}
 		os.Remove(o.pidFile())
 	}
-	cluster, err := testbed.Open(filepath.Join(o.dir, "cluster"))
-	if errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(o.clusterDir(), "cluster.json")); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	cluster, err := testbed.Open(o.clusterDir())
 	if err != nil {
 		return err
 	}
