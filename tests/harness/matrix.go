@@ -1,0 +1,210 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+
+	"mithril/tools/testbed"
+)
+
+// Servers are the server releases of the matrix, in the order in which it runs them.
+var Servers = []string{testbed.Redis70, testbed.Redis80, testbed.Valkey91}
+
+// IOEngines are the proxy's I/O engines of the matrix.
+var IOEngines = []string{IOUring, Epoll}
+
+// Env is one cell of the matrix. Its servers are empty when the test begins.
+type Env struct {
+	Server  string           // name of the server release
+	Engine  string           // the proxy's I/O engine
+	Cluster *testbed.Cluster // three primaries, three replicas
+	Lone    *testbed.Node    // a standalone node of the same release
+	Proxy   *Proxy           // in front of Cluster, shared by the tests of the cell
+}
+
+// servers are the servers of one release, kept until Main ends.
+type servers struct {
+	once    sync.Once
+	cluster *testbed.Cluster
+	lone    *testbed.Node
+	err     error
+	proxies map[string]*Proxy // by I/O engine
+}
+
+// kept has the servers that the tests of this process have asked for, by release. Tests
+// that use them do not run in parallel.
+var kept = func() map[string]*servers {
+	m := map[string]*servers{}
+	for _, name := range Servers {
+		m[name] = &servers{proxies: map[string]*Proxy{}}
+	}
+	return m
+}()
+
+// Main is the body of TestMain: it runs the tests and stops what they shared.
+func Main(m *testing.M) {
+	status := m.Run()
+	for _, name := range Servers {
+		if err := kept[name].stop(); err != nil {
+			fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+			status = max(status, 1)
+		}
+	}
+	removeBuilds()
+	os.Exit(status)
+}
+
+// Matrix runs a test as subtests server/engine, for every server release with every I/O
+// engine.
+func Matrix(t *testing.T, test func(t *testing.T, e *Env)) {
+	t.Helper()
+	for _, server := range Servers {
+		t.Run(server, func(t *testing.T) {
+			for _, engine := range IOEngines {
+				t.Run(engine, func(t *testing.T) { run(t, server, engine, test) })
+			}
+		})
+	}
+}
+
+// Each runs a test once for every server release, with the io_uring engine: for what does
+// not depend on the I/O engine.
+func Each(t *testing.T, test func(t *testing.T, e *Env)) {
+	t.Helper()
+	for _, server := range Servers {
+		t.Run(server, func(t *testing.T) { run(t, server, IOUring, test) })
+	}
+}
+
+// One runs a test in one cell of the matrix.
+func One(t *testing.T, server, engine string, test func(t *testing.T, e *Env)) {
+	t.Helper()
+	run(t, server, engine, test)
+}
+
+// run prepares a cell and judges its proxy after the test.
+func run(t *testing.T, server, engine string, test func(t *testing.T, e *Env)) {
+	t.Helper()
+	s := kept[server]
+	s.once.Do(func() { s.err = s.start(server) })
+	if s.err != nil {
+		t.Fatal(s.err)
+	}
+	if s.proxies[engine] == nil {
+		p, err := Launch(Options{Cluster: s.cluster, Engine: engine, Checked: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.proxies[engine] = p
+	}
+	e := &Env{Server: server, Engine: engine, Cluster: s.cluster, Lone: s.lone, Proxy: s.proxies[engine]}
+	e.Flush(t)
+	t.Cleanup(func() {
+		if err := e.Proxy.Healthy(); err != nil {
+			s.proxies[engine] = nil
+			e.Proxy.Kill()
+			t.Errorf("%v", err)
+		} else if err := e.Proxy.AwaitNoClients(); err != nil {
+			s.proxies[engine] = nil
+			e.Proxy.Kill()
+			t.Errorf("%v", err)
+		}
+		if t.Failed() {
+			t.Logf("log of the proxy:\n%s", e.Proxy.LogTail())
+		}
+	})
+	test(t, e)
+}
+
+func (s *servers) start(server string) error {
+	ctx := context.Background()
+	var err error
+	if s.cluster, err = testbed.Start(ctx, testbed.Options{Engine: server}); err != nil {
+		return err
+	}
+	s.lone, err = testbed.StartNode(ctx, testbed.NodeOptions{Engine: server})
+	return err
+}
+
+func (s *servers) stop() error {
+	var first error
+	for _, engine := range IOEngines {
+		if p := s.proxies[engine]; p != nil {
+			if err := p.Stop(); err != nil && first == nil {
+				first = err
+			}
+		}
+	}
+	if s.cluster != nil {
+		s.cluster.Stop()
+	}
+	if s.lone != nil {
+		s.lone.Stop()
+	}
+	return first
+}
+
+// Start starts another proxy in front of the cell's cluster, for this test alone.
+func (e *Env) Start(tb TB, options Options) *Proxy {
+	tb.Helper()
+	options.Cluster, options.Engine, options.Checked = e.Cluster, e.Engine, true
+	return Start(tb, options)
+}
+
+// Flush empties the cell's servers.
+func (e *Env) Flush(tb TB) {
+	tb.Helper()
+	for _, n := range append(e.Cluster.Nodes(), e.Lone) {
+		if err := flush(n); err != nil {
+			tb.Fatalf("%v", err)
+		}
+	}
+}
+
+// flush empties a primary; a replica follows its own.
+func flush(n *testbed.Node) error {
+	c, err := n.Dial()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if _, err := c.Do("FLUSHALL"); err != nil && err != testbed.Error("READONLY You can't write against a read only replica.") {
+		return fmt.Errorf("node %s: FLUSHALL: %w", n.Addr(), err)
+	}
+	return nil
+}
+
+// DialLone connects to the lone node.
+func (e *Env) DialLone(tb TB) *testbed.Conn {
+	tb.Helper()
+	return testbed.MustDial(tb, e.Lone.Addr())
+}
+
+// Owner connects to the primary that owns a key.
+func (e *Env) Owner(tb TB, key string) *testbed.Conn {
+	tb.Helper()
+	c, err := e.owner(key)
+	if err != nil {
+		tb.Fatalf("owner of key %q: %v", key, err)
+	}
+	tb.Cleanup(func() { c.Close() })
+	return c
+}
+
+func (e *Env) owner(key string) (*testbed.Conn, error) {
+	var last error
+	for _, n := range e.Cluster.Nodes() {
+		c, err := n.Dial()
+		if err != nil {
+			return nil, err
+		}
+		if _, last = c.Do("EXISTS", key); last == nil {
+			return c, nil
+		}
+		c.Close()
+	}
+	return nil, last
+}

@@ -1,0 +1,59 @@
+package harness
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// procStatus returns a field of /proc/PID/status (proc(5)) in its unit, such as the kB
+// of VmRSS.
+func procStatus(pid int, field string) (int64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(line, ":")
+		if name == field {
+			return strconv.ParseInt(strings.Fields(value)[0], 10, 64)
+		}
+	}
+	return 0, fmt.Errorf("/proc/%d/status has no field %s", pid, field)
+}
+
+// procDescriptors counts the open files of a process.
+func procDescriptors(pid int) (int, error) {
+	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	return len(entries), err
+}
+
+// Socket states as /proc/net/tcp has them (include/net/tcp_states.h).
+const (
+	tcpEstablished = "01"
+	tcpCloseWait   = "08"
+)
+
+// openSockets counts the connections to a loopback port that its process has not closed:
+// those whose client is there, and those whose client has gone.
+func openSockets(port int) (established, closeWait int, err error) {
+	text, err := os.ReadFile("/proc/net/tcp")
+	if err != nil {
+		return 0, 0, err
+	}
+	local := fmt.Sprintf("0100007F:%04X", port)
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		if len(fields) < 4 || fields[1] != local {
+			continue
+		}
+		switch fields[3] {
+		case tcpEstablished:
+			established++
+		case tcpCloseWait:
+			closeWait++
+		}
+	}
+	return established, closeWait, nil
+}

@@ -1,0 +1,33 @@
+package harness
+
+import (
+	"fmt"
+	"time"
+)
+
+const pollInterval = 5 * time.Millisecond
+
+// poll calls ready until it returns nil. The error says what was waited for and what was
+// missing last.
+func poll(timeout time.Duration, what string, ready func() error) error {
+	deadline := time.Now().Add(timeout)
+	for {
+		last := ready()
+		if last == nil {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("waited %v for %s: %w", timeout, what, last)
+		}
+		time.Sleep(pollInterval)
+	}
+}
+
+// Eventually calls ready every few milliseconds until it returns nil and fails the test
+// if it does not within timeout.
+func Eventually(tb TB, timeout time.Duration, what string, ready func() error) {
+	tb.Helper()
+	if err := poll(timeout, what, ready); err != nil {
+		tb.Fatalf("%v", err)
+	}
+}
