@@ -40,7 +40,7 @@ type Epoll struct {
 	ready   names         // sockets to be read or accepted from, without waiting
 	parked  names         // sockets whose OpRecv waits for receive chunks
 	blocked []blockedSend
-	free    []int32 // unused entries of blocked
+	free    []int32     // unused entries of blocked
 	chunks  []buf.Block // receive chunks nobody references; the last one is used next
 	later   backlog
 	polled  []unix.EpollEvent
@@ -99,10 +99,10 @@ func NewEpoll(a *buf.Arena, o Options) (*Epoll, error) {
 // Turn is ring.Ring's.
 func (p *Epoll) Turn(ops []ring.Op, wait ring.Wait, events []ring.Event) int {
 	p.collect()
-	p.unpark()
 	for i := range ops {
 		p.do(&ops[i])
 	}
+	p.unpark()
 	n := p.later.take(events)
 	for {
 		timeout := p.timeout(wait, n > 0 || len(p.ready) > 0)

@@ -57,7 +57,7 @@ func (p *Epoll) accept(op *ring.Op) {
 func (p *Epoll) recv(op *ring.Op) {
 	s := p.known(op.Socket)
 	s.armToken = op.Token
-	if len(p.chunks) == 0 {
+	if s.starved || len(p.chunks) == 0 {
 		p.park(s, op.Socket)
 		return
 	}
@@ -83,7 +83,7 @@ func (p *Epoll) unpark() {
 		if s.generation != q.generation {
 			continue
 		}
-		s.inParked = false
+		s.starved, s.inParked = false, false
 		if s.arm == armParked {
 			s.toArm(armArmed)
 			p.makeReady(s, q.socket)

@@ -52,6 +52,7 @@ type record struct {
 	arm        armState
 	send       sendState
 	life       lifeState
+	starved    bool // its last OpRecv ended with ErrNoBuffers: the next one queues up
 	inParked   bool // an entry of the list of parked sockets names it
 }
 
@@ -76,7 +77,7 @@ func (s *record) idle() bool { return s.arm == armIdle && s.send == sendIdle }
 // forget makes the record that of no socket.
 func (s *record) forget() {
 	s.life = lifeClosed
-	s.inParked = false
+	s.starved, s.inParked = false, false
 	s.generation = (s.generation + 1) & ring.GenerationMask
 }
 
@@ -90,6 +91,7 @@ func (s *record) reason(errno unix.Errno) ring.Err {
 
 // reasonNoBuffers is why an OpRecv ended that found no receive chunk.
 func (s *record) reasonNoBuffers() ring.Err {
+	s.starved = true
 	if s.life == lifeShut || s.arm == armStopping {
 		return ring.ErrCanceled
 	}

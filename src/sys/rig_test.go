@@ -271,6 +271,22 @@ func (r *rig) finish(s ring.Socket, token ring.Token, armed bool) {
 	r.turn(ring.Wait{})
 }
 
+// replace finishes a connection and accepts another, which gets its number.
+func (r *rig) replace(l ring.Socket, addr netip.AddrPort, s ring.Socket, token ring.Token, armed bool) (ring.Socket, *net.TCPConn) {
+	r.Helper()
+	// The peer's descriptor must not be the one that takes the number.
+	r.give(ring.Op{Kind: ring.OpAcceptStop, Socket: l})
+	r.await(ring.AcceptEnded, listenerToken)
+	peer := dial(r, addr)
+	r.finish(s, token, armed)
+	r.give(ring.Op{Kind: ring.OpAccept, Socket: l, Token: listenerToken})
+	e := r.await(ring.Accepted, listenerToken)
+	if e.Socket != s {
+		r.Fatalf("socket %d, the freed number is %d", e.Socket, s)
+	}
+	return s, peer
+}
+
 var (
 	listenerToken = ring.MakeToken(ring.KindListener, 0, 0)
 	sessionToken  = ring.MakeToken(ring.KindSession, 7, 42)

@@ -89,10 +89,10 @@ func checkPreemption() error {
 // Turn is ring.Ring's.
 func (u *Uring) Turn(ops []ring.Op, wait ring.Wait, events []ring.Event) int {
 	u.buffers.lend()
-	u.unpark()
 	for i := range ops {
 		u.do(&ops[i])
 	}
+	u.unpark()
 	n := u.later.take(events)
 	for {
 		done := u.enter(wait, n > 0, len(events)-n)
@@ -129,16 +129,32 @@ func (u *Uring) enter(wait ring.Wait, ready bool, room int) (done bool) {
 	if timeout < 0 {
 		timeout = waitCapNs
 	}
-	window := min(wait.Window, timeout)
-	if u.minWait {
-		u.check(u.q.wait(want, window, timeout))
-		return false
-	}
-	u.check(u.q.wait(want, 0, window))
-	if u.q.available() == 0 && timeout > window {
-		u.check(u.q.wait(1, 0, timeout-window))
-	}
+	u.waitMany(want, min(wait.Window, timeout), timeout)
 	return false
+}
+
+// waitMany waits for want events until window nanoseconds have passed, from then on
+// for the first one until timeout.
+func (u *Uring) waitMany(want uint32, window, timeout int64) {
+	start := Now()
+	for waited := int64(0); ; {
+		if u.minWait {
+			u.check(u.q.wait(want, window-waited, timeout-waited))
+		} else {
+			u.check(u.q.wait(want, 0, window-waited))
+		}
+		available := u.q.available()
+		if available >= want {
+			return
+		}
+		if waited = Now() - start; waited < window {
+			continue // interrupted
+		}
+		if available == 0 && !u.minWait && waited < timeout {
+			u.check(u.q.wait(1, 0, timeout-waited))
+		}
+		return
+	}
 }
 
 // check panics on an error of io_uring_enter that no later call can mend.

@@ -65,7 +65,7 @@ func (u *Uring) armAccept(s *uringSocket, fd ring.Socket) {
 func (u *Uring) recv(op *ring.Op) {
 	s := u.known(op.Socket)
 	s.armToken, s.lasting = op.Token, actRecv
-	if u.buffers.lent == 0 {
+	if s.starved || u.buffers.lent == 0 {
 		u.park(s, op.Socket)
 		return
 	}
@@ -100,7 +100,7 @@ func (u *Uring) unpark() {
 		if s.generation != p.generation {
 			continue
 		}
-		s.inParked = false
+		s.starved, s.inParked = false, false
 		if s.arm == armParked {
 			s.toArm(armArmed)
 			u.armRecv(s, p.socket)
