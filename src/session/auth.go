@@ -3,6 +3,7 @@ package session
 import (
 	"crypto/subtle"
 
+	"mithril/src/command"
 	"mithril/src/resp"
 )
 
@@ -10,10 +11,11 @@ const (
 	errWrongPass = "-WRONGPASS invalid username-password pair or user is disabled.\r\n"
 	errNoPass    = "-ERR AUTH <password> called without any password configured for the default user. " +
 		"Are you sure your configuration is correct?\r\n"
-	errHelloNoAuth = "-NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH " +
-		"<user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time\r\n"
-	errProtoNumber = "-ERR Protocol version is not an integer or out of range\r\n"
-	errProtoRange  = "-NOPROTO unsupported protocol version\r\n"
+	errHelloNoAuth   = "-NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH " + helloNoAuthRest
+	errHelloNoAuth70 = "-NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH " + helloNoAuthRest
+	helloNoAuthRest  = "<user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time\r\n"
+	errProtoNumber   = "-ERR Protocol version is not an integer or out of range\r\n"
+	errProtoRange    = "-NOPROTO unsupported protocol version\r\n"
 )
 
 // login checks a user and password. Without a password configured the default user
@@ -36,20 +38,31 @@ func (s *Session) auth(env *Env, c call, dst []byte) []byte {
 	case 3:
 		user = c.arg(1)
 	default:
-		return append(dst, "-ERR syntax error\r\n"...)
+		return append(dst, errSyntax...)
 	}
-	if !s.login(env, user, pass) {
+	if !s.enter(env, user, pass) {
 		return append(dst, errWrongPass...)
 	}
-	s.become(Plain)
 	return append(dst, replyOK...)
 }
 
-// hello answers HELLO [version [AUTH user password] [SETNAME name]]. Nothing of it takes
-// effect unless all of it is right.
+// enter logs the session in, if user and password are right.
+func (s *Session) enter(env *Env, user, pass []byte) bool {
+	if !s.login(env, user, pass) {
+		return false
+	}
+	s.become(Plain)
+	return true
+}
+
+// redis70 is the version whose HELLO differs from that of later servers.
+var redis70 = command.Version{Engine: "redis", Major: 7, Minor: 0}
+
+// hello answers HELLO [version [AUTH user password] [SETNAME name]]. Servers read all of
+// it before any of it takes effect. Redis 7.0 follows each option as it reads it: what
+// stands before a fault stays in force.
 func (s *Session) hello(env *Env, c call, dst []byte) []byte {
 	proto := s.proto
-	next := 1
 	if c.len() > 1 {
 		v, ok := integer(c.arg(1))
 		if !ok {
@@ -59,37 +72,42 @@ func (s *Session) hello(env *Env, c call, dst []byte) []byte {
 			return append(dst, errProtoRange...)
 		}
 		proto = resp.Proto(v)
-		next = 2
 	}
-	state := s.state
-	var name []byte
-	for ; next < c.len(); next++ {
+	atOnce := env.Table.Version() == redis70
+	var user, name int // their arguments, 0 without
+	for next := 2; next < c.len(); next++ {
 		rest := c.len() - 1 - next
 		switch {
 		case c.is(next, "auth") && rest >= 2:
-			if !s.login(env, c.arg(next+1), c.arg(next+2)) {
+			user = next + 1
+			next += 2
+			if atOnce && !s.enter(env, c.arg(user), c.arg(user+1)) {
 				return append(dst, errWrongPass...)
 			}
-			state = Plain
-			next += 2
 		case c.is(next, "setname") && rest >= 1:
-			name = c.arg(next + 1)
-			if !isPlainWord(name) {
+			name = next + 1
+			next++
+			if !isPlainWord(c.arg(name)) {
 				return append(dst, errClientName...)
 			}
-			next++
+			if atOnce {
+				s.setName(c.arg(name))
+			}
 		default:
-			dst = append(dst, "-ERR Syntax error in HELLO option '"...)
-			dst = append(dst, c.arg(next)...)
-			return append(dst, "'\r\n"...)
+			return appendErrorAbout(dst, "-ERR Syntax error in HELLO option '", c.arg(next), "'")
 		}
 	}
-	if state == Fresh {
+	if user != 0 && !s.enter(env, c.arg(user), c.arg(user+1)) {
+		return append(dst, errWrongPass...)
+	}
+	if s.state == Fresh {
+		if atOnce {
+			return append(dst, errHelloNoAuth70...)
+		}
 		return append(dst, errHelloNoAuth...)
 	}
-	s.become(state)
-	if name != nil {
-		s.setName(name)
+	if name != 0 {
+		s.setName(c.arg(name))
 	}
 	s.proto = proto
 	return s.appendHello(env, dst)

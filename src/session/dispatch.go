@@ -1,6 +1,8 @@
 package session
 
 import (
+	"slices"
+
 	"mithril/src/buf"
 	"mithril/src/command"
 	"mithril/src/resp"
@@ -129,6 +131,9 @@ func (s *Session) dispatchSlotArg(env *Env, c *command.Command, frame buf.Slice,
 func (s *Session) dispatchLocal(env *Env, c *command.Command, frame buf.Slice, args []resp.Arg) (Intent, bool) {
 	l := env.locals[c.ID]
 	if l == nil {
+		if c.Name == "config|get" && namesServerParameters(env.Arena.Bytes(frame), args[2:]) {
+			return Intent{Kind: ForwardAny, Command: c, Frame: frame}, true
+		}
 		return Intent{Kind: Local, Command: c, Frame: frame}, true
 	}
 	if l.barrier && !s.window.empty() {
@@ -141,4 +146,17 @@ func (s *Session) dispatchLocal(env *Env, c *command.Command, frame buf.Slice, a
 		s.drain(env)
 	}
 	return Intent{}, false
+}
+
+// serverParameters are parameters that the proxy has not itself and that tools ask a
+// server for before they start: a node answers for them.
+var serverParameters = []string{"save", "appendonly", "databases", "maxmemory", "maxmemory-policy"}
+
+func namesServerParameters(frame []byte, names []resp.Arg) bool {
+	for _, name := range names {
+		if !slices.ContainsFunc(serverParameters, func(p string) bool { return resp.EqualFold(name.Of(frame), p) }) {
+			return false
+		}
+	}
+	return true
 }

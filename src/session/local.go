@@ -1,6 +1,7 @@
 package session
 
 import (
+	"math"
 	"strconv"
 
 	"mithril/src/command"
@@ -9,6 +10,8 @@ import (
 
 const (
 	errNotInteger = "-ERR value is not an integer or out of range\r\n"
+	errNotInt32   = "-ERR value is out of range, value must between -2147483648 and 2147483647\r\n"
+	errSyntax     = "-ERR syntax error\r\n"
 	replyOK       = "+OK\r\n"
 )
 
@@ -34,20 +37,22 @@ type local struct {
 
 // locals are the commands that concern the session alone, by their full names.
 var locals = map[string]*local{
-	"ping":           {answer: (*Session).ping},
-	"echo":           {answer: (*Session).echo},
-	"quit":           {answer: (*Session).ok, last: true},
-	"readonly":       {answer: (*Session).ok},
-	"readwrite":      {answer: (*Session).ok},
-	"asking":         {answer: (*Session).ok},
-	"select":         {answer: (*Session).selectDB, barrier: true},
-	"hello":          {answer: (*Session).hello, barrier: true},
-	"auth":           {answer: (*Session).auth, barrier: true},
-	"reset":          {answer: (*Session).reset, barrier: true},
-	"client|id":      {answer: (*Session).clientID},
-	"client|getname": {answer: (*Session).clientGetName},
-	"client|setname": {answer: (*Session).clientSetName},
-	"client|setinfo": {answer: (*Session).clientSetInfo},
+	"ping":            {answer: (*Session).ping},
+	"echo":            {answer: (*Session).echo},
+	"quit":            {answer: (*Session).ok, last: true},
+	"readonly":        {answer: (*Session).ok},
+	"readwrite":       {answer: (*Session).ok},
+	"asking":          {answer: (*Session).ok},
+	"select":          {answer: (*Session).selectDB, barrier: true},
+	"hello":           {answer: (*Session).hello, barrier: true},
+	"auth":            {answer: (*Session).auth, barrier: true},
+	"reset":           {answer: (*Session).reset, barrier: true},
+	"client|id":       {answer: (*Session).clientID},
+	"client|getname":  {answer: (*Session).clientGetName},
+	"client|setname":  {answer: (*Session).clientSetName},
+	"client|setinfo":  {answer: (*Session).clientSetInfo},
+	"client|no-evict": {answer: (*Session).clientNoEvict},
+	"client|no-touch": {answer: (*Session).clientNoTouch},
 }
 
 // UseTable makes the sessions understand the commands of t.
@@ -78,6 +83,8 @@ func (s *Session) selectDB(env *Env, c call, dst []byte) []byte {
 	switch n, ok := integer(c.arg(1)); {
 	case !ok:
 		return append(dst, errNotInteger...)
+	case n < math.MinInt32 || n > math.MaxInt32:
+		return append(dst, errNotInt32...)
 	case n == 0:
 		return append(dst, replyOK...)
 	case env.Server.Name == "valkey":
@@ -118,28 +125,61 @@ func (s *Session) setName(name []byte) bool {
 // SETINFO).
 func (s *Session) clientSetInfo(_ *Env, c call, dst []byte) []byte {
 	var field *[]byte
-	var label string
 	switch {
 	case c.is(2, "lib-name"):
-		field, label = &s.libName, "lib-name"
+		field = &s.libName
 	case c.is(2, "lib-ver"):
-		field, label = &s.libVer, "lib-ver"
+		field = &s.libVer
 	default:
-		dst = append(dst, "-ERR Unrecognized option '"...)
-		dst = append(dst, c.arg(2)...)
-		return append(dst, "'\r\n"...)
+		return appendErrorAbout(dst, "-ERR Unrecognized option '", c.arg(2), "'")
 	}
 	if !isPlainWord(c.arg(3)) {
-		dst = append(dst, "-ERR "...)
-		dst = append(dst, label...)
-		return append(dst, " cannot contain spaces, newlines or special characters.\r\n"...)
+		return appendErrorAbout(dst, "-ERR ", c.arg(2), " cannot contain spaces, newlines or special characters.")
 	}
 	*field = append((*field)[:0], c.arg(3)...)
 	return append(dst, replyOK...)
 }
 
+// clientNoEvict needs no more than an answer: the proxy evicts no clients.
+func (s *Session) clientNoEvict(_ *Env, c call, dst []byte) []byte {
+	if !c.is(2, "on") && !c.is(2, "off") {
+		return append(dst, errSyntax...)
+	}
+	return append(dst, replyOK...)
+}
+
+// clientNoTouch refuses ON: the nodes would have to be told, on connections that other
+// sessions use too.
+func (s *Session) clientNoTouch(env *Env, c call, dst []byte) []byte {
+	switch {
+	case c.is(2, "off"):
+		return append(dst, replyOK...)
+	case c.is(2, "on"):
+		return command.AppendUnsupported(dst, env.Table.LookupFull([]byte("client|no-touch")))
+	}
+	return append(dst, errSyntax...)
+}
+
+// appendErrorAbout appends an error that repeats an argument as servers do: as a C
+// string, and with line ends made spaces, so that it cannot forge a second reply.
+func appendErrorAbout(dst []byte, before string, arg []byte, after string) []byte {
+	dst = append(dst, before...)
+	for _, b := range arg {
+		if b == 0 {
+			break
+		}
+		if b == '\r' || b == '\n' {
+			b = ' '
+		}
+		dst = append(dst, b)
+	}
+	dst = append(dst, after...)
+	return append(dst, "\r\n"...)
+}
+
 // isPlainWord says that b has only characters from '!' to '~', as servers demand of
-// names that CLIENT LIST prints.
+// names that CLIENT LIST prints. Unlike servers since Redis 7.2 it looks behind a NUL
+// byte too.
 func isPlainWord(b []byte) bool {
 	for _, c := range b {
 		if c < '!' || c > '~' {
