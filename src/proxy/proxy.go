@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -103,7 +104,10 @@ func (p *Proxy) reserve() error {
 func (p *Proxy) newAdmin() *admin.Server {
 	var id [20]byte
 	rand.Read(id[:])
-	s := &admin.Server{Conf: p.conf, Started: time.Now().Unix(), RunID: hex.EncodeToString(id[:]), Map: p.refresher.Current}
+	s := &admin.Server{
+		Conf: p.conf, Started: time.Now().Unix(), RunID: hex.EncodeToString(id[:]), PID: os.Getpid(), OS: sys.System(),
+		Map: p.refresher.Current, CPU: sys.ProcessorTime,
+	}
 	for range p.conf.WorkerThreads {
 		s.Boards = append(s.Boards, &stats.Board{})
 	}
