@@ -104,7 +104,7 @@ func (p *Proxy) equip(s *seat) error {
 	if s.arena, err = buf.NewArena(region, receiveChunks); err != nil {
 		return err
 	}
-	options := sys.Options{KeepaliveSecs: p.conf.TCPKeepaliveSecs}
+	options := sys.Options{KeepaliveSecs: p.conf.TCPKeepaliveSecs, ConnectTimeoutMs: worker.DialTimeoutMs}
 	if p.engine == sys.EngineUring {
 		s.engine, err = sys.NewUring(s.arena, region, options)
 	} else {

@@ -7,8 +7,10 @@ import (
 	"mithril/src/ring"
 )
 
-// dialTimeout bounds the time from the dial to the answered greeting.
-const dialTimeout = 2000 * millisecond
+// DialTimeoutMs bounds the time from the dial of a node to its answered greeting.
+const DialTimeoutMs = 2000
+
+const dialTimeout = DialTimeoutMs * millisecond
 
 // backend is a pipe with its socket.
 type backend struct {
