@@ -104,7 +104,7 @@ func (r *Refresher) readReplies(ctx context.Context, conn net.Conn, addr string,
 			return nil, &failure{malformed, addr, fmt.Errorf("the replies are larger than %d MB", replyBytesMax>>20)}
 		}
 		if cap(buffer)-len(buffer) < readBytesMin {
-			buffer = append(make([]byte, 0, 2*cap(buffer)), buffer...)
+			buffer = append(make([]byte, 0, min(2*cap(buffer), replyBytesMax+readBytesMin)), buffer...)
 		}
 		got, err := conn.Read(buffer[len(buffer):cap(buffer)])
 		buffer = buffer[:len(buffer)+got]

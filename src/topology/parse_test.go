@@ -120,6 +120,9 @@ func TestContract_TOPO1_UncoveredSlots(t *testing.T) {
 	if !s.Complete() {
 		t.Error("16384 slots are not complete")
 	}
+	if got, want := s.String(), "epoch 0: 1 nodes, 1 shards, 16384 slots covered, redis 0.0.0"; got != want {
+		t.Errorf("described as %q, want %q", got, want)
+	}
 	if s := mustParse(t, []byte("*0\r\n"), nil, Source{}); s.Covered != 0 || len(s.Nodes) != 0 {
 		t.Errorf("an empty map: %s", dump(s))
 	}

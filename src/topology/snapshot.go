@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"time"
@@ -85,6 +86,15 @@ type Snapshot struct {
 	RedisVersion Version
 	// FetchedAt is when the map was asked for.
 	FetchedAt time.Time
+}
+
+// String describes the map in one line.
+func (s *Snapshot) String() string {
+	if s == nil {
+		return "no map"
+	}
+	return fmt.Sprintf("epoch %d: %d nodes, %d shards, %d slots covered, %s %v", s.Epoch, len(s.Nodes), len(s.Shards), s.Covered,
+		s.Engine, s.Version)
 }
 
 // Owner answers the shard of a slot, nil when no shard owns it. slot must be below SlotCount.

@@ -1,0 +1,5 @@
+//go:build !race
+
+package refresher
+
+const bigMapFetches = 100
