@@ -16,6 +16,7 @@ var unavailable = []struct {
 	{key: "unixsocketperm"},
 	{key: "client-output-buffer-limit", class: "pubsub"},
 	{key: "backend-sharding"},
+	{key: "placement"},
 	{key: "slave-mode"},
 	{key: "replica-pick"},
 	{key: "pubsub-on-loss"},

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"math/rand/v2"
 	"runtime"
 	"strconv"
 
@@ -172,9 +173,17 @@ func (p *Proxy) newWorker(s *seat) *worker.Worker {
 		Lanes:   c.BackendConns, Protected: c.ProtectedMode && c.RequirePass == "",
 		BatchWindow: batchWindow(c.BatchWindow) * usec, IdleTimeout: int64(c.TimeoutSecs) * sec,
 		BackendTimeout: int64(c.BackendTimeoutMs) * msec, MaxRedirects: c.MaxRedirects, MaxClients: p.clients,
+		Picker: pickers[c.KeylessPicker], Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())),
 		Topology: p.refresher.Current, Wish: p.refresher.Wish,
 		Resolve: p.resolve, Admin: p.admin,
 	})
+}
+
+// pickers are the values of keyless-picker.
+var pickers = [...]worker.Picker{
+	conf.KeylessRoundRobin: worker.PickInTurn,
+	conf.KeylessRandom:     worker.PickRandom,
+	conf.KeylessStatic:     worker.PickFirst,
 }
 
 // unknownVersion is what clients are told before any node has been asked.

@@ -128,14 +128,29 @@ func (w *Worker) sendPart(c *client, owner ring.Token, k int, frame []byte) {
 	w.touchPipe(b)
 }
 
-// anySlot returns a slot of the next shard in rotation, for requests that any primary
-// answers.
+// Picker is how a primary is chosen for a request that any of them answers.
+type Picker uint8
+
+// The pickers.
+const (
+	PickInTurn Picker = iota // one after the other
+	PickRandom
+	PickFirst // always the same
+)
+
+// anySlot returns a slot of the primary that the picker chooses.
 func (w *Worker) anySlot() uint16 {
-	if len(w.firstSlots) == 0 {
+	n := len(w.firstSlots)
+	if n == 0 {
 		return 0
 	}
-	w.rotation++
-	return w.firstSlots[w.rotation%len(w.firstSlots)]
+	switch w.Picker {
+	case PickRandom:
+		return w.firstSlots[w.Rand.IntN(n)]
+	case PickInTurn:
+		w.rotation++
+	}
+	return w.firstSlots[w.rotation%n]
 }
 
 // override makes a slot lead to the node a redirect has named, until the next map.

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"log/slog"
+	"math/rand/v2"
 	"sync/atomic"
 
 	"mithril/src/admin"
@@ -40,6 +41,9 @@ type Options struct {
 	Backend   pipe.Credentials
 	Lanes     int  // connections per node and protocol
 	Protected bool // only loopback peers are served
+
+	Picker Picker
+	Rand   *rand.Rand // of this worker only
 
 	BatchWindow    int64 // ns; 0: never wait for more than one event
 	IdleTimeout    int64 // ns; 0: idle clients are not closed
