@@ -284,14 +284,12 @@ func (r *rig) await(what string, condition func() bool) {
 // refresh wishes and waits for a fetch that began after the call to end, well or not.
 func (r *rig) refresh() {
 	r.t.Helper()
-	for range 2 { // the first one that ends may have begun before
-		before := r.Stats()
-		r.Wish()
-		r.await("refresh", func() bool {
-			now := r.Stats()
-			return now.Refreshes+now.Failures > before.Refreshes+before.Failures
-		})
-	}
+	begun := r.Stats().Fetches
+	r.Wish()
+	r.await("end of a new fetch", func() bool {
+		stats := r.Stats()
+		return stats.Refreshes+stats.Failures > begun
+	})
 }
 
 // awaitMap waits for the first map.

@@ -39,7 +39,8 @@ type Options struct {
 
 // Stats counts since the start.
 type Stats struct {
-	Refreshes uint64 // fetches that brought a map which was acceptable
+	Fetches   uint64 // begun
+	Refreshes uint64 // fetches that brought an acceptable map
 	Failures  uint64 // fetches that did not
 	Epoch     uint64 // of the published map, 0 before the first
 }
@@ -49,6 +50,7 @@ type Refresher struct {
 	options Options
 
 	current    atomic.Pointer[topology.Snapshot]
+	fetches    atomic.Uint64
 	refreshes  atomic.Uint64
 	failures   atomic.Uint64
 	readyUntil atomic.Int64 // nanoseconds after base
@@ -141,7 +143,7 @@ func (r *Refresher) Ready() bool { return int64(time.Since(r.base)) <= r.readyUn
 
 // Stats answers the counters.
 func (r *Refresher) Stats() Stats {
-	stats := Stats{Refreshes: r.refreshes.Load(), Failures: r.failures.Load()}
+	stats := Stats{Fetches: r.fetches.Load(), Refreshes: r.refreshes.Load(), Failures: r.failures.Load()}
 	if current := r.Current(); current != nil {
 		stats.Epoch = current.Epoch
 	}
@@ -164,7 +166,7 @@ func (r *Refresher) Run(ctx context.Context) {
 		case <-r.wishes:
 			r.step(ctx, topology.Wish)
 		case result := <-r.outcomes:
-			r.step(ctx, r.take(ctx, result))
+			r.settle(ctx, result)
 		case probes := <-r.probes:
 			r.takeProbes(ctx, probes)
 		}
@@ -180,6 +182,7 @@ func (r *Refresher) Run(ctx context.Context) {
 func (r *Refresher) step(ctx context.Context, event topology.Event) {
 	now := time.Now()
 	if r.machine.Step(now, event) == topology.StartFetch {
+		r.fetches.Add(1)
 		r.wished.Store(false) // a wish from here on may be about something this fetch does not see
 		search := round{
 			Refresher: r, current: r.Current(), clusterEpoch: r.clusterEpoch, at: now,
@@ -194,22 +197,30 @@ func (r *Refresher) step(ctx context.Context, event topology.Event) {
 	}
 }
 
+// settle ends a fetch. It counts last, so that whoever sees the count also sees what the fetch has led to.
+func (r *Refresher) settle(ctx context.Context, result outcome) {
+	event, acceptable := r.take(ctx, result)
+	r.step(ctx, event)
+	if acceptable {
+		r.refreshes.Add(1)
+	} else {
+		r.failures.Add(1)
+	}
+}
+
 // take publishes what a fetch brought, if it is acceptable and new, and answers the event that it is to the machine.
-func (r *Refresher) take(ctx context.Context, result outcome) topology.Event {
+func (r *Refresher) take(ctx context.Context, result outcome) (event topology.Event, acceptable bool) {
 	if ctx.Err() != nil {
-		return topology.FetchFailed // what failed did so because the end has come
+		return topology.FetchFailed, false // what failed did so because the end has come
 	}
 	r.reportOutcome(result)
 	if result.best == nil {
-		r.failures.Add(1)
-		return topology.FetchFailed
+		return topology.FetchFailed, false
 	}
 	snapshot := result.best.snapshot
 	if r.options.RequireFullCoverage && !snapshot.Complete() {
-		r.failures.Add(1)
-		return topology.FetchedPartial
+		return topology.FetchedPartial, false
 	}
-	r.refreshes.Add(1)
 	r.clusterEpoch = result.best.clusterEpoch
 	r.versions.keep(snapshot)
 	if result.best.server.Version.Known() {
@@ -221,9 +232,9 @@ func (r *Refresher) take(ctx context.Context, result outcome) topology.Event {
 	}
 	r.askVersions(ctx)
 	if !snapshot.Complete() {
-		return topology.FetchedPartial
+		return topology.FetchedPartial, true
 	}
-	return topology.FetchedFull
+	return topology.FetchedFull, true
 }
 
 func (r *Refresher) publish(snapshot *topology.Snapshot) {
