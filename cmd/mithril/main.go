@@ -60,7 +60,7 @@ func watchSignals(log *proxy.Log) (ctx context.Context, cut <-chan struct{}) {
 			switch {
 			case s == syscall.SIGHUP:
 				if err := log.Reopen(); err != nil {
-					log.Error("log not opened again", "reason", err.Error())
+					log.Warn("log not opened again", "part", "proxy", "reason", err.Error())
 				}
 			case ctx.Err() == nil:
 				stop()

@@ -36,8 +36,22 @@ func OpenLog(c *conf.Config) (*Log, error) {
 		}
 		out = l
 	}
-	l.Logger = slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: levels[c.LogLevel.String()]}))
+	l.Logger = slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{
+		Level: levels[c.LogLevel.String()], ReplaceAttr: nameLevel,
+	}))
 	return l, nil
+}
+
+// nameLevel makes lines name their level as loglevel does.
+func nameLevel(groups []string, a slog.Attr) slog.Attr {
+	if a.Key == slog.LevelKey && len(groups) == 0 {
+		for name, level := range levels {
+			if a.Value.Any() == level {
+				return slog.String(slog.LevelKey, name)
+			}
+		}
+	}
+	return a
 }
 
 // Reopen opens the log file by its name again; without a file it does nothing.

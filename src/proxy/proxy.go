@@ -41,7 +41,8 @@ const (
 // Proxy is the running program.
 type Proxy struct {
 	conf      *conf.Config
-	log       *slog.Logger
+	log       *slog.Logger // of the whole process
+	own       *slog.Logger // of this package: the lines name a part or a worker
 	shared    worker.Shared
 	engine    string
 	seats     []*seat
@@ -53,13 +54,13 @@ type Proxy struct {
 // Start builds everything and begins to serve. The error names what could not be had;
 // nothing is listening then.
 func Start(c *conf.Config, log *slog.Logger) (*Proxy, error) {
-	p := &Proxy{conf: c, log: log}
+	p := &Proxy{conf: c, log: log, own: log.With("part", "proxy")}
 	kind, why, err := sys.Choose(c.IOEngine.String())
 	if err != nil {
 		return nil, err
 	}
 	p.engine = kind
-	log.Info("i/o engine chosen", "engine", kind, "reason", why)
+	p.own.Info("i/o engine chosen", "engine", kind, "reason", why)
 	if err := p.reserve(); err != nil {
 		return nil, err
 	}
@@ -95,7 +96,7 @@ func (p *Proxy) reserve() error {
 			return fmt.Errorf("the limit of %d open files leaves no room for clients: raise it above %d (ulimit -n)", got, held)
 		}
 		p.clients = int64(got - held)
-		p.log.Warn("maxclients lowered to what the limit on open files allows",
+		p.own.Warn("maxclients lowered to what the limit on open files allows",
 			"maxclients", p.clients, "configured", p.conf.MaxClients, "open-files", got, "wanted", want)
 	}
 	return nil
@@ -137,7 +138,7 @@ func (p *Proxy) Run(ctx context.Context, cut <-chan struct{}) {
 	}()
 
 	<-ctx.Done()
-	p.log.Info("shutting down", "clients", p.shared.Clients.Load())
+	p.own.Info("shutting down", "clients", p.shared.Clients.Load())
 	p.shared.Stopping.Store(true)
 	p.wake()
 	select {
@@ -150,11 +151,11 @@ func (p *Proxy) Run(ctx context.Context, cut <-chan struct{}) {
 	select {
 	case <-workers:
 	case <-time.After(finalFlush):
-		p.log.Warn("sessions cut off", "clients", p.shared.Clients.Load())
+		p.own.Warn("sessions cut off", "clients", p.shared.Clients.Load())
 	}
 	stopRefresher()
 	control.Wait()
-	p.log.Info("bye")
+	p.own.Info("bye")
 }
 
 // keepOffWorkers restricts the control plane to the CPUs that no worker is pinned to,

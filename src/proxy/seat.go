@@ -138,7 +138,7 @@ func (p *Proxy) listen() error {
 		options.ReusePort = false
 	}
 	for _, addr := range p.bindAddrs() {
-		p.log.Info("listening", "addr", addr.String())
+		p.own.Info("listening", "addr", addr.String())
 	}
 	return nil
 }
