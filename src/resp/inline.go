@@ -11,7 +11,6 @@ import "strconv"
 // \n, \r, \t, \b and \a stand for bytes and \ before anything else for that thing; within single quotes only
 // \' does; a quoted part ends its word.
 func AppendInline(dst, line []byte) (out []byte, argc int, v Violation) {
-	line = trimLineEnd(line)
 	base := len(dst)
 	for i := skipSpace(line, 0); i < len(line); i = skipSpace(line, i) {
 		start := len(dst)
@@ -25,16 +24,6 @@ func AppendInline(dst, line []byte) (out []byte, argc int, v Violation) {
 		dst = insertHeader(dst, base, '*', argc)
 	}
 	return dst, argc, NoViolation
-}
-
-func trimLineEnd(line []byte) []byte {
-	if n := len(line); n > 0 && line[n-1] == '\n' {
-		line = line[:n-1]
-		if n > 1 && line[n-2] == '\r' {
-			line = line[:n-2]
-		}
-	}
-	return line
 }
 
 // appendWord appends the word that starts at line[i] and returns the offset behind it.

@@ -25,6 +25,7 @@ var inlineCases = []struct{ line, want string }{
 	{"ECHO \"\\x\"\r\n", `["ECHO" "x"]`},
 	{"GET \"abc\r\n", "unbalanced quotes in request"},
 	{"GET \"abc\\\r\n", "unbalanced quotes in request"},
+	{"GET \"\\x4", "unbalanced quotes in request"},
 	{"GET 'abc\r\n", "unbalanced quotes in request"},
 	{"ECHO \"\"\r\n", `["ECHO" ""]`},
 	{"ECHO a\\x41\r\n", `["ECHO" "a\\x41"]`},

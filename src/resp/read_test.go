@@ -56,7 +56,7 @@ func TestInteger(t *testing.T) {
 		":9223372036854775807\r\n":  "9223372036854775807 true",
 		":-9223372036854775808\r\n": "-9223372036854775808 true", ":9223372036854775808\r\n": "0 false",
 		":99999999999999999999\r\n": "0 false",
-		"$1\r\n5\r\n":               "0 false", ":1\r": "0 false", ":\r\n": "0 false", ":-\r\n": "0 false",
+		"$1\r\n5\r\n":               "0 false", ":1\r": "0 false", ":1xx": "0 false", ":\r\n": "0 false", ":-\r\n": "0 false",
 		":1\r\n:2\r\n": "0 false", "": "0 false", ":1": "0 false",
 	} {
 		v, ok := Integer([]byte(reply))

@@ -103,6 +103,12 @@ func TestReplyFaults(t *testing.T) {
 		if got := readReplies([]byte("+OK\r\n" + f)); !slices.Equal(got, []string{"+OK\r\n", "invalid"}) {
 			t.Errorf("+OK and %.60q read as %.60q", f, got)
 		}
+		if len(f) > 1000 {
+			continue
+		}
+		if got := readReplySteps(t, []byte(f), []byte{1}); !slices.Equal(got, []string{"invalid"}) {
+			t.Errorf("%q reads byte by byte as %.60q", f, got)
+		}
 	}
 }
 
@@ -173,7 +179,10 @@ func TestReplyNeedIsExactForAString(t *testing.T) {
 }
 
 func TestReplyStreams(t *testing.T) {
-	reply := []byte("*3\r\n$300\r\n" + strings.Repeat("v", 300) + "\r\n+" + strings.Repeat("s", 50) + "\r\n:1\r\n")
+	reply := []byte("*83\r\n$300\r\n" + strings.Repeat("v", 300) + "\r\n:1\r\n")
+	for i := range 81 {
+		reply = AppendSimple(reply, strings.Repeat("s", i))
+	}
 	for step := 1; step < 40; step++ {
 		var s ReplyScanner
 		start, end := 0, 0
@@ -188,8 +197,11 @@ func TestReplyStreams(t *testing.T) {
 			if st != NeedMore || end == len(reply) {
 				t.Fatalf("step %d: status %d at %d", step, st, end)
 			}
-			settled := s.Settled()
+			need, settled := s.Need(), s.Settled()
 			s.Discard(settled)
+			if s.Need() != need {
+				t.Fatalf("step %d: need %d before and %d after", step, need, s.Need())
+			}
 			start += settled
 			end = min(end+step, len(reply))
 		}

@@ -88,7 +88,7 @@ func (s *RequestScanner) Scan(b []byte, lim *RequestLimits, args []Arg) (out []A
 	args = args[:0]
 	var p int
 	var left uint32
-	if s.state == awaitFirst && len(b) >= 4 && b[0] == '*' && b[1]-'1' < 9 && b[2] == '\r' && b[3] == '\n' &&
+	if s.state == awaitFirst && len(b) >= 4 && b[0] == '*' && b[1]-'0' <= 9 && b[2] == '\r' && b[3] == '\n' &&
 		uint32(b[1]-'0') <= lim.MaxArgs {
 		p, left = 4, uint32(b[1]-'0')
 	} else if p, left, st = s.resume(b, lim); st != Complete {

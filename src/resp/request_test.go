@@ -65,6 +65,10 @@ var requestCases = []struct{ name, in, want string }{
 	{"J03 no number", "*1\r\n$x\r\n", "invalid bulk length"},
 	{"J03 zero in front", "*1\r\n$04\r\n", "invalid bulk length"},
 	{"J03 plus", "*1\r\n$+4\r\n", "invalid bulk length"},
+	{"zero in front, all there", "*1\r\n$04\r\nPING\r\n", "invalid bulk length"},
+	{"count is nearly a number", "*1:\r\n", "invalid multibulk length"},
+	{"length just beyond 64 bits", "*1\r\n$18446744073709551620\r\nPING\r\n", "invalid bulk length"},
+	{"long length without CRLF", "*1\r\n$100\rX" + strings.Repeat("x", 100) + "\r\n", "invalid CRLF in request"},
 	{"length beyond 64 bits", "*1\r\n$99999999999999999999\r\n", "invalid bulk length"},
 	{"length near 64 bits", "*1\r\n$9223372036854775807\r\n", "invalid bulk length"},
 	{"length is missing", "*1\r\n$\r\n", "invalid bulk length"},
@@ -76,6 +80,7 @@ var requestCases = []struct{ name, in, want string }{
 	{"line end before number", "*1\r\n$x\rX", "invalid CRLF in request"},
 	{"type is judged with its line", "*1\r\n:4\r", "more"},
 	{"J06 nested", strings.Repeat("*1\r\n", 100000), "expected '$', got '*'"},
+	{"body before X and LF", "*1\r\n$4\r\nPINGX\n", "invalid CRLF in request"},
 	{"body without CRLF", "*2\r\n$1\r\naXX$1\r\nb\r\n", "invalid CRLF in request"},
 	{"inline", "SET k v\r\nGET k\n", "line SET k v;line GET k;more"},
 	{
@@ -116,6 +121,21 @@ func TestContract_PROTO1_LimitsBeforeAuth(t *testing.T) {
 	}
 }
 
+// A stricter limit than the server's speaks in the words of the server's.
+func TestRequestLimitsAreTheCallers(t *testing.T) {
+	lim := RequestLimits{MaxArgs: 2, MaxBulk: 200, MaxFrame: 1000}
+	for in, want := range map[string]string{
+		"*2\r\n$1\r\na\r\n$1\r\nb\r\n": `["a" "b"];more`,
+		"*3\r\n":                       "invalid multibulk length",
+		"*1\r\n$200\r\n":               "more",
+		"*1\r\n$201\r\n":               "invalid bulk length",
+	} {
+		if got := strings.Join(readAll([]byte(in), &lim), ";"); got != want {
+			t.Errorf("%q: got %s, want %s", in, got, want)
+		}
+	}
+}
+
 func TestRequestFrameLimit(t *testing.T) {
 	lim := Authenticated
 	lim.MaxFrame = 64
@@ -135,7 +155,8 @@ func TestRequestFrameLimit(t *testing.T) {
 // C05: the session sees the same frames however the bytes arrive.
 func TestContract_PROTO1_SplitAtEveryByte(t *testing.T) {
 	stream := []byte("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$4\r\na\r\nb\r\n" +
-		"*2\r\n$3\r\nGET\r\n$100\r\n" + strings.Repeat("k", 100) + "\r\nSET k \"a\\x41 b\"\r\n\r\n*0\r\n*12\r\n" + strings.Repeat("$1\r\nx\r\n", 12))
+		"*2\r\n$3\r\nGET\r\n$100\r\n" + strings.Repeat("k", 100) + "\r\n" +
+		"SET k \"a\\x41 b\"\r\n\r\n*0\r\n*12\r\n" + strings.Repeat("$1\r\nx\r\n", 12))
 	want := readAll(stream, &Authenticated)
 	for step := 1; step <= len(stream); step++ {
 		if got := readSteps(t, stream, &Authenticated, []byte{byte(step)}); !slices.Equal(got, want) {
@@ -216,7 +237,8 @@ func TestReceivedListsWholeArguments(t *testing.T) {
 	var s RequestScanner
 	scratch := make([]Arg, 0, 4)
 	for have, want := range map[int]string{
-		0: "0/0 ", 2: "0/0 ", 4: "0/3 ", 12: "0/3 ", 13: "1/3 SET", 20: "1/3 SET", 22: "2/3 SET,key", 1020: "2/3 SET,key",
+		0: "0/0 ", 2: "0/0 ", 4: "0/3 ", 12: "0/3 ",
+		13: "1/3 SET", 20: "1/3 SET", 22: "2/3 SET,key", 1020: "2/3 SET,key",
 	} {
 		s = RequestScanner{}
 		b := frame[:have]
@@ -230,7 +252,7 @@ func TestReceivedListsWholeArguments(t *testing.T) {
 
 // A frame that is passed on while it arrives ends at the same byte.
 func TestRequestStreams(t *testing.T) {
-	frame := AppendCommand(nil, "SET", "key", strings.Repeat("v", 300), "EX", "100")
+	frame := AppendCommand(nil, "SET", "key", strings.Repeat("*1\r\n", 75), "EX", "100")
 	for step := 1; step < 40; step++ {
 		var s RequestScanner
 		start, end, passed := 0, 0, 0
@@ -245,8 +267,11 @@ func TestRequestStreams(t *testing.T) {
 			if st != NeedMore || end == len(frame) {
 				t.Fatalf("step %d: status %d at %d", step, st, end)
 			}
-			settled := s.Settled()
+			need, settled := s.Need(), s.Settled()
 			s.Discard(settled)
+			if s.Need() != need {
+				t.Fatalf("step %d: need %d before and %d after", step, need, s.Need())
+			}
 			start += settled
 			passed += settled
 			end = min(end+step, len(frame))

@@ -106,14 +106,43 @@ func TestStaleHandlesCancelNothing(t *testing.T) {
 	}
 }
 
+// Timers of one slot are cancelled in every order; the others fire.
+func TestCancelWithinASlot(t *testing.T) {
+	const timers = 4
+	for order := range timers * timers * timers {
+		w := New(start, 0)
+		var handles [timers]Handle
+		for i := range handles {
+			handles[i] = w.Arm(start+10*msec, uint64(i))
+		}
+		want := []uint64{0, 1, 2, 3}
+		for picks := order; picks > 0; picks /= timers {
+			i := uint64(picks % timers)
+			at := slices.Index(want, i)
+			if w.Cancel(handles[i]) != (at >= 0) {
+				t.Fatalf("order %d: timer %d is armed: %v", order, i, at < 0)
+			}
+			if at >= 0 {
+				want = slices.Delete(want, at, at+1)
+			}
+		}
+		got := w.Expire(start+11*msec, nil)
+		slices.Sort(got)
+		if !slices.Equal(got, want) || w.Len() != 0 {
+			t.Errorf("order %d: fired %v, want %v; %d left", order, got, want, w.Len())
+		}
+	}
+}
+
 func TestTimeDoesNotGoBack(t *testing.T) {
 	w := New(start, 0)
+	w.Expire(start+5*tick, nil)
 	defer func() {
 		if recover() == nil {
 			t.Error("accepted")
 		}
 	}()
-	w.Expire(start-2*tick, nil)
+	w.Expire(start+4*tick, nil)
 }
 
 func TestWheelDoesNotAllocate(t *testing.T) {
