@@ -206,8 +206,11 @@ func kernelRelease() string {
 	return unix.ByteSliceToString(name.Release[:])
 }
 
+// uringDisabledPath is where the system shows kernel.io_uring_disabled.
+var uringDisabledPath = "/proc/sys/kernel/io_uring_disabled"
+
 func sysctlUringDisabled() string {
-	text, err := os.ReadFile("/proc/sys/kernel/io_uring_disabled")
+	text, err := os.ReadFile(uringDisabledPath)
 	if errors.Is(err, os.ErrNotExist) {
 		return "" // before Linux 6.6
 	}
