@@ -1,0 +1,19 @@
+package worker
+
+// Census counts what a worker holds. It is for tests, which check that nothing is left.
+type Census struct {
+	Clients  int // sessions that are not freed
+	Pipes    int // connections to nodes, whatever their state
+	InFlight int // requests with nodes, or queued for one
+	Joins    int // split requests that wait for parts
+	Waiting  int // redirected requests that wait for their next try
+	Timers   int // armed; the worker's own are the sweep, and one more with a BackendTimeout
+}
+
+// Census counts what w holds now.
+func (w *Worker) Census() Census {
+	return Census{
+		Clients: w.clients.live, Pipes: w.pipes.live, InFlight: w.inFlight, Joins: w.joins.live,
+		Waiting: len(w.waiting.list) - len(w.waiting.free), Timers: w.timers.Len(),
+	}
+}
