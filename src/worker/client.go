@@ -53,7 +53,7 @@ func (w *Worker) acceptEnded(ev *ring.Event) {
 	listener := int(ev.Token.Index())
 	w.accepting[listener] = false
 	if w.draining {
-		w.ops = append(w.ops, ring.Op{Kind: ring.OpClose, Socket: w.Listeners[listener], Token: ev.Token})
+		w.closeListener(listener)
 		return
 	}
 	if ev.Err != ring.ErrNone && ev.Err != ring.ErrCanceled {
@@ -62,6 +62,13 @@ func (w *Worker) acceptEnded(ev *ring.Event) {
 		return
 	}
 	w.accept(listener)
+}
+
+func (w *Worker) closeListener(listener int) {
+	w.listening--
+	w.ops = append(w.ops, ring.Op{
+		Kind: ring.OpClose, Socket: w.Listeners[listener], Token: ring.MakeToken(ring.KindListener, 0, uint32(listener)),
+	})
 }
 
 // accepted makes a session of a new connection, or turns it away.

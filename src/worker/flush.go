@@ -73,6 +73,9 @@ func (w *Worker) wait() ring.Wait {
 	if at, ok := w.timers.Next(); ok {
 		deadline = at
 	}
+	if w.idle() {
+		deadline = 0
+	}
 	wait := ring.Wait{Deadline: deadline, Min: 1}
 	if w.BatchWindow > 0 && w.inFlight >= gatherFrom {
 		wait.Window = w.BatchWindow

@@ -85,11 +85,13 @@ func (w *Worker) drain() {
 	if !w.draining {
 		w.draining = true
 		for i, armed := range w.accepting {
-			if armed {
-				w.ops = append(w.ops, ring.Op{
-					Kind: ring.OpAcceptStop, Socket: w.Listeners[i], Token: ring.MakeToken(ring.KindListener, 0, uint32(i)),
-				})
+			if !armed { // it rests, for want of descriptors
+				w.closeListener(i)
+				continue
 			}
+			w.ops = append(w.ops, ring.Op{
+				Kind: ring.OpAcceptStop, Socket: w.Listeners[i], Token: ring.MakeToken(ring.KindListener, 0, uint32(i)),
+			})
 		}
 	}
 	if w.Shared.Cutoff.Load() && !w.cut {

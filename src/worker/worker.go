@@ -104,6 +104,7 @@ type Worker struct {
 	waiting waitingRequests
 
 	accepting []bool // by listener
+	listening int    // listeners that are not closed
 	draining  bool
 	cut       bool
 	published int64 // when the board was last written
@@ -130,6 +131,7 @@ func New(o Options) *Worker {
 		w.route[i] = noNode
 	}
 	w.accepting = make([]bool, len(o.Listeners))
+	w.listening = len(o.Listeners)
 	for i := range o.Listeners {
 		w.accept(i)
 	}
@@ -207,8 +209,13 @@ func (w *Worker) handle(ev *ring.Event) {
 	}
 }
 
-// Finished says that the process is stopping and the worker has nothing left to do.
-func (w *Worker) Finished() bool { return w.draining && w.clients.live == 0 }
+// Finished says that the process is stopping and the worker has nothing left to do, not
+// even operations to hand over.
+func (w *Worker) Finished() bool { return w.idle() && len(w.ops) == 0 }
+
+// idle says that the process is stopping and there is nothing more to wait for. The
+// listeners count: an open one that nobody accepts on would keep clients waiting.
+func (w *Worker) idle() bool { return w.draining && w.listening == 0 && w.clients.live == 0 }
 
 // publish shows the counters to the others: at once when nothing is going on, else every
 // few milliseconds.
