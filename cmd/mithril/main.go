@@ -38,12 +38,12 @@ func run(args []string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	ctx, cut := watchSignals(log) // before a client can know that we run
 	p, err := proxy.Start(c, log.Logger)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	ctx, cut := watchSignals(log)
 	p.Run(ctx, cut)
 	return 0
 }
