@@ -15,10 +15,19 @@ type Query struct {
 	Proto   resp.Proto
 	Client  *session.Session
 	Table   *command.Table
-	Now     int64          // ns, on the worker's clock
+	Now     int64          // ns since the process started, on the workers' clock
 	Worker  int            // number of the worker that asks
 	Own     stats.Snapshot // of that worker, newer than its board
 }
 
 // Arg is argument i.
 func (q *Query) Arg(i int) []byte { return q.Args[i].Of(q.Frame) }
+
+// rest are the arguments from number i on.
+func (q *Query) rest(i int) [][]byte {
+	var list [][]byte
+	for ; i < len(q.Args); i++ {
+		list = append(list, q.Arg(i))
+	}
+	return list
+}

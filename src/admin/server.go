@@ -1,6 +1,9 @@
 package admin
 
 import (
+	"net/netip"
+
+	"mithril/src/command"
 	"mithril/src/conf"
 	"mithril/src/stats"
 	"mithril/src/topology"
@@ -12,11 +15,49 @@ type Server struct {
 	Conf    *conf.Config
 	Started int64 // unix time of the start, seconds
 	RunID   string
+	PID     int
+	OS      string // as in "Linux 6.1.0-18-amd64 x86_64" (uname: system, release, machine)
 	// Map returns the current map, nil before the first.
 	Map func() *topology.Snapshot
 	// Boards are what the workers publish of themselves, by worker number.
 	Boards []*stats.Board
+
+	// The functions below may be nil: what they tell is then not known.
+
+	// CPU returns the processor time that the process has used, in seconds (getrusage).
+	CPU func() (sys, user float64)
+	// Reach returns the address of this machine at which a peer reaches it. It must not
+	// block. The zero Addr means that it does not know.
+	Reach func(peer netip.Addr) netip.Addr
+	// NodeConfig returns settings of a node, as they were last read, for CONFIG GET of
+	// keys that the proxy does not have itself (CONF3).
+	NodeConfig func() []conf.KV
 }
 
-// Answer appends the reply to q.
-func (s *Server) Answer(dst []byte, q *Query) []byte { return dst }
+// answers are the commands that Server answers, by their full names.
+var answers = map[string]func(s *Server, dst []byte, q *Query) []byte{
+	"command":           (*Server).command,
+	"command|count":     (*Server).commandCount,
+	"command|info":      (*Server).commandInfo,
+	"command|docs":      (*Server).commandDocs,
+	"config|get":        (*Server).configGet,
+	"cluster|info":      (*Server).clusterInfo,
+	"cluster|keyslot":   (*Server).clusterKeyslot,
+	"cluster|links":     (*Server).clusterLinks,
+	"cluster|myid":      (*Server).clusterMyID,
+	"cluster|myshardid": (*Server).clusterMyShardID,
+	"cluster|nodes":     (*Server).clusterNodes,
+	"cluster|shards":    (*Server).clusterShards,
+	"cluster|slots":     (*Server).clusterSlots,
+	"info":              (*Server).info,
+	"role":              (*Server).role,
+}
+
+// Answer appends the reply to q. The arity of q has been checked.
+func (s *Server) Answer(dst []byte, q *Query) []byte {
+	answer := answers[q.Command.Name]
+	if answer == nil {
+		return command.AppendUnsupported(dst, q.Command)
+	}
+	return answer(s, dst, q)
+}

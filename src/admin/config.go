@@ -1,0 +1,52 @@
+package admin
+
+import (
+	"slices"
+	"strings"
+
+	"mithril/src/conf"
+	"mithril/src/glob"
+	"mithril/src/resp"
+)
+
+// configGet answers CONFIG GET pattern [pattern ...] (CONF3): a map from key to value,
+// each key once, the proxy's before a node's of the same name. A pattern without * ? [ is
+// a name, which the reply spells as the client did, like a server.
+func (s *Server) configGet(dst []byte, q *Query) []byte {
+	all := s.settings()
+	var found []conf.KV
+	for _, arg := range q.rest(2) {
+		pattern := string(arg)
+		isGlob := strings.ContainsAny(pattern, "*?[")
+		for _, kv := range all {
+			switch {
+			case isGlob && glob.MatchFold(pattern, kv.Key):
+			case !isGlob && strings.EqualFold(pattern, kv.Key):
+				kv.Key = pattern
+			default:
+				continue
+			}
+			if !hasKey(found, kv.Key) {
+				found = append(found, kv)
+			}
+		}
+	}
+	dst = resp.AppendMap(dst, q.Proto, len(found))
+	for _, kv := range found {
+		dst = appendField(dst, kv.Key, kv.Value)
+	}
+	return dst
+}
+
+// settings are the keys of the proxy, then those of a node.
+func (s *Server) settings() []conf.KV {
+	all := s.Conf.Get("*")
+	if s.NodeConfig != nil {
+		all = append(all, s.NodeConfig()...)
+	}
+	return all
+}
+
+func hasKey(list []conf.KV, key string) bool {
+	return slices.ContainsFunc(list, func(kv conf.KV) bool { return strings.EqualFold(kv.Key, key) })
+}

@@ -1,0 +1,202 @@
+package admin
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"mithril/src/stats"
+	"mithril/src/topology"
+	"mithril/tools/testbed"
+)
+
+var fields = strings.Fields
+
+// infoText is the text of a reply to INFO in either protocol.
+func infoText(t *testing.T, reply string) string {
+	t.Helper()
+	switch v := parse(t, reply).(type) {
+	case string:
+		return v
+	case testbed.Verbatim:
+		if v.Format != "txt" {
+			t.Errorf("verbatim string of format %q", v.Format)
+		}
+		return v.Text
+	}
+	t.Fatalf("not a text: %q", reply)
+	return ""
+}
+
+// parsedInfo holds the titles of INFO in their order, and title/name -> value.
+type parsedInfo struct {
+	titles []string
+	fields map[string]string
+}
+
+func parseInfo(t *testing.T, reply string) parsedInfo {
+	t.Helper()
+	info := parsedInfo{fields: map[string]string{}}
+	text := infoText(t, reply)
+	if text == "" {
+		return info
+	}
+	for part := range strings.SplitSeq(strings.TrimSuffix(text, "\r\n"), "\r\n\r\n") {
+		lines := strings.Split(part, "\r\n")
+		title, ok := strings.CutPrefix(lines[0], "# ")
+		if !ok {
+			t.Fatalf("section without title: %q", part)
+		}
+		info.titles = append(info.titles, title)
+		for _, line := range lines[1:] {
+			name, value, ok := strings.Cut(line, ":")
+			if !ok {
+				t.Fatalf("line without colon: %q", line)
+			}
+			info.fields[title+"/"+name] = value
+		}
+	}
+	return info
+}
+
+// ownFields are the fields that no server has.
+var ownFields = []string{
+	"Server/mithril_version", "Server/redis_mode", "Stats/redirections", "Stats/redirect_waits", "Stats/readers_exited",
+	"Stats/writers_exited", "Stats/sessions_closed",
+}
+
+// TestContract_OBS1_InfoAsOnServers: the sections asked for come as a server orders them,
+// their fields are fields that it has, and what is fixed has its value.
+func TestContract_OBS1_InfoAsOnServers(t *testing.T) {
+	eachServer(t, func(t *testing.T, real *peer, own *rig) {
+		for _, request := range []string{
+			"INFO", "INFO server", "INFO SERVER", "INFO cpu clients", "INFO stats cpu stats nosuch", "INFO nosuch", "INFO default cpu",
+			"info all", "INFO everything", "INFO Cluster replication persistence",
+		} {
+			got, want := parseInfo(t, own.bytes(fields(request)...)), parseInfo(t, real.bytes(fields(request)...))
+			titles := slices.DeleteFunc(want.titles, func(title string) bool {
+				return !slices.ContainsFunc(sections, func(s section) bool { return s.title == title })
+			})
+			if !slices.Equal(got.titles, titles) {
+				t.Errorf("%s: sections %q, want %q", request, got.titles, titles)
+			}
+			for name := range got.fields {
+				if _, found := want.fields[name]; !found && !slices.Contains(ownFields, name) {
+					t.Errorf("%s: %s is no field of the server", request, name)
+				}
+			}
+		}
+		equal(t, fields("INFO nosuch"), own.bytes("INFO", "nosuch"), real.bytes("INFO", "nosuch"))
+
+		got, want := parseInfo(t, own.bytes("INFO")), parseInfo(t, real.bytes("INFO"))
+		for _, name := range []string{
+			"Server/redis_version", "Server/server_name", "Server/valkey_version", "Server/server_mode", "Server/arch_bits", "Server/tcp_port",
+			"Persistence/loading", "Persistence/async_loading", "Replication/role", "Replication/connected_slaves", "Cluster/cluster_enabled",
+		} {
+			if got.fields[name] != want.fields[name] {
+				t.Errorf("%s is %q, want %q", name, got.fields[name], want.fields[name])
+			}
+		}
+	})
+}
+
+// TestContract_OBS1_Fields: the names that operators rely on, and their values.
+func TestContract_OBS1_Fields(t *testing.T) {
+	r := newRig(t, redis70, "--port 7777")
+	r.now = 90_061_000_000_000 // a day, an hour, a minute and a second
+	r.CPU = func() (sys, user float64) { return 1.5, 2.25 }
+	r.own = stats.Snapshot{Clients: 3, Counters: stats.Counters{
+		Connections: 11, Commands: 12, NetInput: 13, NetOutput: 14, ErrorReplies: 15, Rejected: 16, Redirections: 17, RedirectWaits: 18,
+		ReadersExited: 19, WritersExited: 20, Closed: 21,
+	}}
+	got := parseInfo(t, r.bytes("INFO")).fields
+	for name, want := range map[string]string{
+		"Server/redis_version": "7.0.1", "Server/redis_mode": "cluster", "Server/mithril_version": got["Server/mithril_version"],
+		"Server/process_id": "4321", "Server/tcp_port": "7777", "Server/uptime_in_seconds": "90061", "Server/uptime_in_days": "1",
+		"Server/config_file": "", "Server/os": "Linux 6.1 x86_64", "Server/run_id": strings.Repeat("a", 40),
+		"Clients/connected_clients": "3", "CPU/used_cpu_sys": "1.500000", "CPU/used_cpu_user": "2.250000",
+		"Stats/total_connections_received": "11", "Stats/total_commands_processed": "12", "Stats/total_net_input_bytes": "13",
+		"Stats/total_net_output_bytes": "14", "Stats/total_error_replies": "15", "Stats/rejected_connections": "16",
+		"Stats/redirections": "17", "Stats/redirect_waits": "18", "Stats/readers_exited": "19", "Stats/writers_exited": "20",
+		"Stats/sessions_closed": "21", "Cluster/cluster_enabled": "1", "Replication/role": "master", "Persistence/loading": "0",
+	} {
+		if value, found := got[name]; !found || value != want {
+			t.Errorf("%s is %q, want %q", name, value, want)
+		}
+	}
+	if got["Server/mithril_version"] == "" {
+		t.Error("mithril_version is empty")
+	}
+	r.CPU = nil
+	if cpu := infoText(t, r.bytes("INFO", "cpu")); cpu != "# CPU\r\nused_cpu_sys:0.000000\r\nused_cpu_user:0.000000\r\n" {
+		t.Errorf("without CPU: %q", cpu)
+	}
+}
+
+// TestContract_OBS1_TotalsOverWorkers: what the boards show is added up, but the worker
+// that asks counts with what it knows of itself.
+func TestContract_OBS1_TotalsOverWorkers(t *testing.T) {
+	r := newRig(t, redis70, "")
+	for i := range 3 {
+		board := &stats.Board{}
+		board.Publish(&stats.Snapshot{Clients: 1 << i, Counters: stats.Counters{Commands: 100 << i}})
+		r.Boards = append(r.Boards, board)
+	}
+	r.worker = 1
+	r.own = stats.Snapshot{Clients: 50, Counters: stats.Counters{Commands: 7000}}
+	got := parseInfo(t, r.bytes("INFO")).fields
+	if clients, commands := got["Clients/connected_clients"], got["Stats/total_commands_processed"]; clients != "55" || commands != "7500" {
+		t.Errorf("clients %s, commands %s, want 55 and 7500", clients, commands)
+	}
+}
+
+// TestContract_PROTO3_InfoVersion: the version of the map, before the first map the one
+// that the command table stands for.
+func TestContract_PROTO3_InfoVersion(t *testing.T) {
+	version := func(r *rig) string {
+		f := parseInfo(t, r.bytes("INFO", "server")).fields
+		return fmt.Sprintf("%s %s %s", f["Server/redis_version"], f["Server/server_name"], f["Server/valkey_version"])
+	}
+	r := newRig(t, valkey91, "")
+	r.slots.RedisVersion = topology.Version{Major: 7, Minor: 2, Patch: 4}
+	if got := version(r); got != "7.2.4 valkey 9.1.1" {
+		t.Errorf("with a map: %q", got)
+	}
+	for _, unknown := range []*topology.Snapshot{nil, {Covered: topology.SlotCount, Engine: topology.EngineRedis}} {
+		r.slots = unknown
+		if got := version(r); got != "7.2.4 valkey 9.1.0" {
+			t.Errorf("valkey before a map: %q", got)
+		}
+	}
+	r = newRig(t, redis70, "")
+	r.slots = nil
+	if got := version(r); got != "7.0.0  " {
+		t.Errorf("redis before a map: %q", got)
+	}
+}
+
+// TestAnswersAtTheSameTime lets the race detector look at workers that ask together.
+func TestAnswersAtTheSameTime(t *testing.T) {
+	r := newRig(t, valkey91, "")
+	for range 4 {
+		r.Boards = append(r.Boards, &stats.Board{})
+	}
+	want := map[string]string{}
+	requests := []string{"INFO", "CLUSTER SLOTS", "CONFIG GET *", "COMMAND INFO get", "ROLE"}
+	for _, request := range requests {
+		want[request] = r.bytes(fields(request)...)
+	}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for _, request := range requests {
+				if got := r.bytes(fields(request)...); got != want[request] {
+					t.Errorf("%s: got %q, want %q", request, got, want[request])
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
