@@ -10,10 +10,11 @@ import (
 )
 
 // configGet answers CONFIG GET pattern [pattern ...] (CONF3): a map from key to value,
-// each key once, the proxy's before a node's of the same name. A pattern without * ? [ is
-// a name, which the reply spells as the client did, like a server.
+// each key once. A pattern without * ? [ is a name, which the reply spells as the client
+// did, like a server. For the names of parameters that only servers have, a node answers
+// (package session).
 func (s *Server) configGet(dst []byte, q *Query) []byte {
-	all := s.settings()
+	all := s.Conf.Get("*")
 	var found []conf.KV
 	for _, arg := range q.rest(2) {
 		pattern := string(arg)
@@ -36,15 +37,6 @@ func (s *Server) configGet(dst []byte, q *Query) []byte {
 		dst = appendField(dst, kv.Key, kv.Value)
 	}
 	return dst
-}
-
-// settings are the keys of the proxy, then those of a node.
-func (s *Server) settings() []conf.KV {
-	all := s.Conf.Get("*")
-	if s.NodeConfig != nil {
-		all = append(all, s.NodeConfig()...)
-	}
-	return all
 }
 
 func hasKey(list []conf.KV, key string) bool {

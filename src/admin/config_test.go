@@ -3,8 +3,6 @@ package admin
 import (
 	"fmt"
 	"testing"
-
-	"mithril/src/conf"
 )
 
 // TestContract_CONF3_GetAsOnServers compares the reply for a key that proxy and node
@@ -33,34 +31,11 @@ func TestContract_CONF3_GetListsEveryKey(t *testing.T) {
 		{"requirepass", "[requirepass (redacted)]"},
 		{"maxclient* max* maxclients", "[maxclients 77 max-redirects 7]"},
 		{"masteruser", "[]"},
+		{"MaxClients maxclient? port", "[MaxClients 77 port 7979]"},
 	} {
 		request := append([]string{"CONFIG", "GET"}, fields(c.request)...)
 		if got := fmt.Sprint(pairs(parse(t, r.bytes(request...)))); got != c.want {
 			t.Errorf("%q: got %s, want %s", c.request, got, c.want)
-		}
-	}
-}
-
-// TestContract_CONF3_GetServerKeys: keys of a node follow, unless the proxy has them too.
-func TestContract_CONF3_GetServerKeys(t *testing.T) {
-	r := newRig(t, redis70, "--maxclients 77")
-	get := func(patterns string) string {
-		return fmt.Sprint(pairs(parse(t, r.bytes(append([]string{"CONFIG", "GET"}, fields(patterns)...)...))))
-	}
-	if got := get("save appendonly"); got != "[]" {
-		t.Errorf("without a node: %s", got)
-	}
-	r.NodeConfig = func() []conf.KV {
-		return []conf.KV{{Key: "save", Value: "3600 1"}, {Key: "appendonly", Value: "no"}, {Key: "maxclients", Value: "10000"}}
-	}
-	for patterns, want := range map[string]string{
-		"SAVE":                 "[SAVE 3600 1]",
-		"append* save":         "[appendonly no save 3600 1]",
-		"maxclients appendonl": "[maxclients 77]",
-		"max*s sav?":           "[maxclients 77 max-redirects 7 save 3600 1]",
-	} {
-		if got := get(patterns); got != want {
-			t.Errorf("%q: got %s, want %s", patterns, got, want)
 		}
 	}
 }

@@ -29,9 +29,6 @@ type Server struct {
 	// Reach returns the address of this machine at which a peer reaches it. It must not
 	// block. The zero Addr means that it does not know.
 	Reach func(peer netip.Addr) netip.Addr
-	// NodeConfig returns settings of a node, as they were last read, for CONFIG GET of
-	// keys that the proxy does not have itself (CONF3).
-	NodeConfig func() []conf.KV
 }
 
 // answers are the commands that Server answers, by their full names.
