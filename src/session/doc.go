@@ -20,7 +20,7 @@
 //
 //	HoldWindow   too many requests are outstanding
 //	HoldBarrier  the command acts on the session itself, after all earlier replies
-//	HoldBounce   a redirected request must not be overtaken
+//	HoldOrder    requests in flight may still change their node and must not be overtaken
 //	HoldOutput   the client does not read its replies
 //	HoldPipe     the pipe to the slot's node has no room; the worker ends it
 package session

@@ -150,8 +150,8 @@ func (s *Session) CheckOutput(env *Env, now int64) {
 	}
 }
 
-// Bounce notes that request seq has been redirected: until it is answered nothing of
-// the session may overtake it. followed says that later requests are in flight
+// Bounce notes that request seq has been redirected: until it is answered, and those
+// behind it, which may have to follow it, nothing of the session may overtake it. followed says that later requests are in flight
 // already.
 func (s *Session) Bounce(seq uint32) (followed bool) {
 	e := s.window.at(seq)
@@ -169,10 +169,8 @@ func (s *Session) Release(env *Env) bool {
 	switch s.hold {
 	case HoldWindow:
 		passed = s.window.open() <= OutstandingMax/2
-	case HoldBarrier:
+	case HoldBarrier, HoldOrder:
 		passed = s.window.empty()
-	case HoldBounce:
-		passed = s.bounced == 0
 	case HoldOutput:
 		passed = s.unsent <= env.Output.Soft/2
 	}
@@ -181,6 +179,10 @@ func (s *Session) Release(env *Env) bool {
 	}
 	return passed
 }
+
+// HoldForOrder notes that the request on offer has to wait until every earlier one is
+// answered, because they may take another way than it would.
+func (s *Session) HoldForOrder() { s.hold = HoldOrder }
 
 // HoldForPipe notes that the request on offer has to wait until a pipe has room.
 func (s *Session) HoldForPipe() { s.hold = HoldPipe }

@@ -60,7 +60,7 @@ func (s *Session) mayRead(env *Env) bool {
 	}
 	switch {
 	case s.bounced > 0:
-		s.hold = HoldBounce
+		s.hold = HoldOrder
 	case s.window.open() >= OutstandingMax:
 		s.hold = HoldWindow
 	case env.Output.Soft > 0 && s.unsent > env.Output.Soft:

@@ -44,7 +44,7 @@ const (
 	HoldNone Hold = iota
 	HoldWindow
 	HoldBarrier
-	HoldBounce
+	HoldOrder
 	HoldOutput
 	HoldPipe
 )

@@ -17,6 +17,7 @@ type client struct {
 	ready   bool // listed in ready
 	lane    uint16
 	waitsOn ring.Token // the pipe a HoldPipe waits for
+	era     uint32     // of order, in which its oldest open request may have been sent
 	heard   int64      // when bytes last arrived, ns
 }
 

@@ -133,12 +133,13 @@ func (w *Worker) apply(t *topology.Snapshot) {
 	}
 	w.firstSlots = w.firstSlots[:0]
 	named := make([]bool, len(t.Shards))
+	w.order.era++
 	for s, shard := range t.Slots {
-		w.route[s] = noNode
 		if shard == topology.NoShard {
+			w.lead(uint16(s), noNode)
 			continue
 		}
-		w.route[s] = index[t.Shards[shard].Primary]
+		w.lead(uint16(s), index[t.Shards[shard].Primary])
 		if !named[shard] {
 			named[shard] = true
 			w.firstSlots = append(w.firstSlots, uint16(s))

@@ -116,6 +116,7 @@ func (w *Worker) retire(b *backend) {
 	if b.State() == pipe.Ready {
 		b.node.unbind(b)
 		b.Retire()
+		w.leaveAgain(b.node)
 		w.wakeWaiters(b)
 	}
 }

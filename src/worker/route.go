@@ -6,7 +6,6 @@ import (
 	"mithril/src/pipe"
 	"mithril/src/ring"
 	"mithril/src/session"
-	"mithril/src/slot"
 )
 
 const errClusterDown = "-CLUSTERDOWN Hash slot not served\r\n"
@@ -38,6 +37,9 @@ func (w *Worker) pipeOf(c *client, s uint16) (b *backend, n *node) {
 // forward sends a request whole to the owner of its slot. It says false when the request
 // stays with the session for now.
 func (w *Worker) forward(c *client, in session.Intent) bool {
+	if !w.keepsOrder(c, in.Slot) {
+		return false
+	}
 	b, n := w.pipeOf(c, in.Slot)
 	if b == nil {
 		w.refuse(c, in.Command, n)
@@ -87,6 +89,9 @@ func (w *Worker) split(c *client, in session.Intent) bool {
 	frame := w.Arena.Bytes(in.Frame)
 	w.plan.Split(frame, w.env.Args, int(in.Command.KeyStep))
 	for i := range w.plan.Parts {
+		if !w.keepsOrder(c, w.plan.Parts[i].Slot) {
+			return false
+		}
 		if b, _ := w.pipeOf(c, w.plan.Parts[i].Slot); b != nil && b.Full() {
 			w.holdFor(c, b)
 			return false
@@ -152,6 +157,3 @@ func (w *Worker) anySlot() uint16 {
 	}
 	return w.firstSlots[w.rotation%n]
 }
-
-// override makes a slot lead to the node a redirect has named, until the next map.
-func (w *Worker) override(s uint16, n *node) { w.route[s&(slot.Count-1)] = n.index }

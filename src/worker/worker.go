@@ -87,6 +87,7 @@ type Worker struct {
 
 	nodes      []*node
 	route      [slot.Count]uint16 // slot -> index in nodes, or noNode
+	order      order
 	applied    *topology.Snapshot // the map that route was made from
 	firstSlots []uint16           // one of each shard
 	rotation   int                // over firstSlots
