@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// AppendDouble appends a double; in RESP2 it is a string. The text is that of Redis 7.2 and later and of
-// Valkey (Redis 7.0 prints 17 digits).
+// AppendDouble appends a double; in RESP2 it is a string. The text is that of Redis 7.2 and later and of Valkey
+// (Redis 7.0 prints 17 digits), but for the few values whose shortest digits those do not find.
 func AppendDouble(dst []byte, p Proto, v float64) []byte {
 	var buf [40]byte
 	text := appendDoubleText(buf[:0], v)

@@ -67,6 +67,7 @@ var requestCases = []struct{ name, in, want string }{
 	{"J03 plus", "*1\r\n$+4\r\n", "invalid bulk length"},
 	{"zero in front, all there", "*1\r\n$04\r\nPING\r\n", "invalid bulk length"},
 	{"count is nearly a number", "*1:\r\n", "invalid multibulk length"},
+	{"digit is nearly one", "*:\r\n", "invalid multibulk length"},
 	{"length just beyond 64 bits", "*1\r\n$18446744073709551620\r\nPING\r\n", "invalid bulk length"},
 	{"long length without CRLF", "*1\r\n$100\rX" + strings.Repeat("x", 100) + "\r\n", "invalid CRLF in request"},
 	{"length beyond 64 bits", "*1\r\n$99999999999999999999\r\n", "invalid bulk length"},
