@@ -1,0 +1,85 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestCellsAreEveryCombinationBySize(t *testing.T) {
+	o, err := parseOptions([]string{"-mixes", "set+get,mget", "-pipelines", "1,16", "-conns", "10", "-sizes", "64,4096"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, c := range o.cells {
+		names = append(names, c.String())
+	}
+	want := []string{
+		"set+get, pipeline 1, 10 connections, 64 B", "set+get, pipeline 16, 10 connections, 64 B",
+		"mget10, pipeline 1, 10 connections, 64 B", "mget10, pipeline 16, 10 connections, 64 B",
+		"set+get, pipeline 1, 10 connections, 4096 B", "set+get, pipeline 16, 10 connections, 4096 B",
+		"mget10, pipeline 1, 10 connections, 4096 B", "mget10, pipeline 16, 10 connections, 4096 B",
+	}
+	if !reflect.DeepEqual(names, want) {
+		t.Errorf("cells are\n%s", strings.Join(names, "\n"))
+	}
+}
+
+func TestKeySpaceIsBoundedByBytes(t *testing.T) {
+	for size, want := range map[int]int{64: keysMax, 65536: 1024, valueBytesMax: 64} {
+		if got := (cell{valueBytes: size}).keys(); got != want {
+			t.Errorf("values of %d B: %d keys, want %d", size, got, want)
+		}
+	}
+}
+
+func TestBadOptionsAreNamed(t *testing.T) {
+	for line, want := range map[string]string{
+		"-pipelines 0":      `-pipelines: "0" is not a number from 1 to 65536`,
+		"-conns 1,x":        `-conns: "x" is not a number from 1 to 60000`,
+		"-sizes 2000000":    `-sizes: "2000000" is not a number from 1 to 1048576`,
+		"-mixes set+incr":   `-mixes: command "incr" in mix "set,incr" is none of set, get, mget`,
+		"-rounds 0":         "0 rounds of 1s with 1 threads: all three must be positive",
+		"-proxy-cpus 3-1":   `processors "3-1": "3-1" is neither a number nor a range such as 2-5, up to 1023`,
+		"-other-cpus 0,-1":  `processors "0,-1": "-1" is neither a number nor a range such as 2-5, up to 1023`,
+		"bench/results.txt": `argument "bench/results.txt" is not a flag`,
+	} {
+		if _, err := parseOptions(strings.Fields(line)); err == nil || err.Error() != want {
+			t.Errorf("%s: error %v, want %s", line, err, want)
+		}
+	}
+	if _, err := parseOptions([]string{"-unknown"}); err == nil || errors.Is(err, flag.ErrHelp) {
+		t.Errorf("unknown flag: error %v", err)
+	}
+}
+
+func TestProcessorLists(t *testing.T) {
+	cpus, err := parseCPUs("0,2-4")
+	if err != nil || !reflect.DeepEqual(cpus, cpuList{0, 2, 3, 4}) || cpus.String() != "0,2,3,4" {
+		t.Errorf("0,2-4 is %v, %v", cpus, err)
+	}
+	for count, want := range map[int][2]string{1: {"", ""}, 2: {"0", "1"}, 8: {"0", "1-7"}} {
+		if proxy, other := defaultCPUs(count); proxy != want[0] || other != want[1] {
+			t.Errorf("%d processors are divided into %q and %q, want %q", count, proxy, other, want)
+		}
+	}
+}
+
+func TestArmsThatDoNotExistAreNamed(t *testing.T) {
+	for _, test := range []struct {
+		options options
+		want    string
+	}{
+		{options{arms: []string{"uring"}}, `arm "uring" is none of reference, io_uring, epoll; others come with -extra`},
+		{options{arms: []string{"epoll"}, mithril: "no/mithril"}, "arm epoll: stat no/mithril: no such file or directory; build it, or name it with -mithril"},
+		{options{extra: []string{"old"}}, `extra arm "old" is not of the form NAME=BINARY ARGUMENT...`},
+		{options{}, "there is no arm to measure: name some of reference, io_uring, epoll"},
+	} {
+		if _, err := programs(t.Context(), &test.options, t.TempDir(), 1); err == nil || err.Error() != test.want {
+			t.Errorf("error %v, want %s", err, test.want)
+		}
+	}
+}
