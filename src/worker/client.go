@@ -187,27 +187,25 @@ func (w *Worker) goOn(c *client) {
 	}
 }
 
-// feed serves the requests a session has received.
+// feed serves the requests a session has received. When one of them has to be held back,
+// the next Next offers nothing and puts aside what is left, so that no receive chunk
+// waits with it.
 func (w *Worker) feed(c *client) {
 serving:
 	for {
 		intent := c.Next(&w.env)
-		served := false
 		switch intent.Kind {
 		case session.Nothing:
 			break serving
 		case session.Forward:
-			served = w.forward(c, intent)
+			w.forward(c, intent)
 		case session.ForwardAny:
 			intent.Slot = w.anySlot()
-			served = w.forward(c, intent)
+			w.forward(c, intent)
 		case session.Split:
-			served = w.split(c, intent)
+			w.split(c, intent)
 		case session.Local:
-			served = w.answerLocal(c, intent)
-		}
-		if !served {
-			break
+			w.answerLocal(c, intent)
 		}
 	}
 	if c.Holding() == session.HoldNone {

@@ -34,25 +34,24 @@ func (w *Worker) pipeOf(c *client, s uint16) (b *backend, n *node) {
 	return w.pipeFor(n, key), n
 }
 
-// forward sends a request whole to the owner of its slot. It says false when the request
-// stays with the session for now.
-func (w *Worker) forward(c *client, in session.Intent) bool {
+// forward sends a request whole to the owner of its slot, or holds the session when that
+// has to wait.
+func (w *Worker) forward(c *client, in session.Intent) {
 	if !w.keepsOrder(c, in.Slot) {
-		return false
+		return
 	}
 	b, n := w.pipeOf(c, in.Slot)
 	if b == nil {
 		w.refuse(c, in.Command, n)
-		return true
+		return
 	}
 	if b.Full() {
 		w.holdFor(c, b)
-		return false
+		return
 	}
 	frame := w.frameOf(in.Frame)
 	seq := c.Accept(&w.env, in.Command)
 	w.push(b, pipe.Request{Owner: c.Token, Seq: seq, Slot: in.Slot, Frame: frame}, false)
-	return true
 }
 
 // refuse answers a request whose slot has no owner, or one that cannot be reached.
@@ -83,18 +82,18 @@ func (w *Worker) holdFor(c *client, b *backend) {
 	b.waiters = append(b.waiters, c.Token)
 }
 
-// split sends a request in parts, one per slot. It says false when the request stays
-// with the session for now.
-func (w *Worker) split(c *client, in session.Intent) bool {
+// split sends a request in parts, one per slot, or holds the session when that has to
+// wait.
+func (w *Worker) split(c *client, in session.Intent) {
 	frame := w.Arena.Bytes(in.Frame)
 	w.plan.Split(frame, w.env.Args, int(in.Command.KeyStep))
 	for i := range w.plan.Parts {
 		if !w.keepsOrder(c, w.plan.Parts[i].Slot) {
-			return false
+			return
 		}
 		if b, _ := w.pipeOf(c, w.plan.Parts[i].Slot); b != nil && b.Full() {
 			w.holdFor(c, b)
-			return false
+			return
 		}
 	}
 	held := w.frameOf(in.Frame)
@@ -106,7 +105,6 @@ func (w *Worker) split(c *client, in session.Intent) bool {
 		w.sendPart(c, token, i, frame)
 	}
 	w.Arena.Release(held.Block)
-	return true
 }
 
 func (w *Worker) sendPart(c *client, owner ring.Token, k int, frame []byte) {
