@@ -43,23 +43,12 @@ func (s *Server) node(q *Query) virtualNode {
 	addr, err := netip.ParseAddr(end.Host)
 	n.isName = end.Host != "" && err != nil
 	if err == nil && addr.IsUnspecified() {
-		n.host = s.hostFor(q.Client.Peer.Addr().Unmap())
-	}
-	return n
-}
-
-// hostFor is the address at which a peer reaches this machine, empty if that is not
-// known.
-func (s *Server) hostFor(peer netip.Addr) string {
-	if s.Reach != nil {
-		if own := s.Reach(peer); own.IsValid() {
-			return own.String()
+		n.host = ""
+		if q.Local.IsValid() {
+			n.host = q.Local.Addr().Unmap().String()
 		}
 	}
-	if peer.IsLoopback() {
-		return peer.String()
-	}
-	return ""
+	return n
 }
 
 func digest(text string) string {

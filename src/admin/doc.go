@@ -3,7 +3,7 @@
 //
 //	worker -- Query --> Server.Answer -- by Command.Name --> method --> reply in q.Proto
 //	                      |
-//	                      +-- Conf, Map, Boards, CPU, Reach
+//	                      +-- Conf, Map, Boards, CPU
 //
 // The cluster that CLUSTER describes (ROUTE9) is one virtual node: a primary that owns every slot, at the address that
 // clients are to connect to. Its id and its shard's id are digests of conf.Config.Announce, so they survive restarts. Two

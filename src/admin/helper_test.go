@@ -99,6 +99,7 @@ type rig struct {
 	table  *command.Table
 	proto  resp.Proto
 	client *session.Session
+	local  netip.AddrPort
 	now    int64
 	worker int
 	own    stats.Snapshot
@@ -121,15 +122,10 @@ func newRig(t *testing.T, v command.Version, options string) *rig {
 	}
 	r.Server = &Server{Conf: c, RunID: strings.Repeat("a", 40), PID: 4321, OS: "Linux 6.1 x86_64"}
 	r.Map = func() *topology.Snapshot { return r.slots }
-	r.comesFrom("127.0.0.1:50000")
-	return r
-}
-
-// comesFrom gives the client an address.
-func (r *rig) comesFrom(addr string) {
-	env := &session.Env{}
+	r.local = netip.MustParseAddrPort("127.0.0.1:7979")
 	r.client = &session.Session{}
-	r.client.Init(env, ring.MakeToken(ring.KindSession, 0, 0), 1, netip.MustParseAddrPort(addr), 0)
+	r.client.Init(&session.Env{}, ring.MakeToken(ring.KindSession, 0, 0), 1, netip.MustParseAddrPort("127.0.0.1:50000"), 0)
+	return r
 }
 
 // useVersionOf gives the map the versions that a node tells.
@@ -151,7 +147,7 @@ func (r *rig) bytes(words ...string) string {
 		r.t.Fatalf("%q: %s", words, command.AppendProblem(nil, problem, c, frame, args))
 	}
 	return string(r.Answer(nil, &Query{
-		Command: c, Frame: frame, Args: args, Proto: r.proto, Client: r.client, Table: r.table, Now: r.now, Worker: r.worker, Own: r.own,
+		Command: c, Frame: frame, Args: args, Proto: r.proto, Client: r.client, Local: r.local, Table: r.table, Now: r.now, Worker: r.worker, Own: r.own,
 	}))
 }
 

@@ -1,6 +1,8 @@
 package admin
 
 import (
+	"net/netip"
+
 	"mithril/src/command"
 	"mithril/src/resp"
 	"mithril/src/session"
@@ -14,6 +16,7 @@ type Query struct {
 	Args    []resp.Arg // Args[0] is the name
 	Proto   resp.Proto
 	Client  *session.Session
+	Local   netip.AddrPort // where the client has reached the proxy; not valid if it is gone
 	Table   *command.Table
 	Now     int64          // ns since the process started, on the workers' clock
 	Worker  int            // number of the worker that asks

@@ -1,8 +1,6 @@
 package admin
 
 import (
-	"net/netip"
-
 	"mithril/src/command"
 	"mithril/src/conf"
 	"mithril/src/stats"
@@ -12,11 +10,10 @@ import (
 // Server answers queries. Every worker calls it, at the same time as others: it holds
 // nothing that changes.
 type Server struct {
-	Conf    *conf.Config
-	Started int64 // unix time of the start, seconds
-	RunID   string
-	PID     int
-	OS      string // as in "Linux 6.1.0-18-amd64 x86_64" (uname: system, release, machine)
+	Conf  *conf.Config
+	RunID string
+	PID   int
+	OS    string // as in "Linux 6.1.0-18-amd64 x86_64" (uname: system, release, machine)
 	// Map returns the current map, nil before the first.
 	Map func() *topology.Snapshot
 	// Boards are what the workers publish of themselves, by worker number.
@@ -26,9 +23,6 @@ type Server struct {
 
 	// CPU returns the processor time that the process has used, in seconds (getrusage).
 	CPU func() (sys, user float64)
-	// Reach returns the address of this machine at which a peer reaches it. It must not
-	// block. The zero Addr means that it does not know.
-	Reach func(peer netip.Addr) netip.Addr
 }
 
 // answers are the commands that Server answers, by their full names.

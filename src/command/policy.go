@@ -62,7 +62,7 @@ var policies = []policy{
 	{route: RouteLocal, names: "ping echo hello auth quit reset select asking readonly readwrite info role"},
 	{route: RouteLocal, names: "client client|id client|setname client|getname client|setinfo client|no-evict client|no-touch"},
 	{route: RouteLocal, names: "command command|count command|info command|docs config config|get"},
-	{route: RouteLocal, names: "cluster cluster|nodes cluster|slots cluster|shards cluster|info cluster|myid cluster|keyslot cluster|links"},
+	{route: RouteLocal, names: "cluster cluster|nodes cluster|slots cluster|shards cluster|info cluster|myid cluster|keyslot cluster|links cluster|myshardid"},
 
 	{route: RouteLater, names: "multi exec discard watch unwatch"},
 	{route: RouteLater, names: "subscribe unsubscribe psubscribe punsubscribe ssubscribe sunsubscribe publish pubsub"},
@@ -71,7 +71,7 @@ var policies = []policy{
 	{route: RouteLater, names: "acl latency memory module slowlog commandlog config|set config|resetstat command|list"},
 	{route: RouteLater, names: "client|info client|list client|kill client|pause client|unpause client|reply client|unblock"},
 	{route: RouteLater, names: "client|tracking client|trackinginfo client|caching client|getredir client|capa client|import-source"},
-	{route: RouteLater, names: "cluster|myshardid cluster|replicas cluster|slaves cluster|count-failure-reports cluster|slot-stats"},
+	{route: RouteLater, names: "cluster|replicas cluster|slaves cluster|count-failure-reports cluster|slot-stats"},
 	{route: RouteLater, names: "cluster|getslotmigrations"},
 
 	{route: RouteRefused, names: "shutdown replicaof slaveof failover replconf psync sync monitor debug pfdebug pfselftest migrate"},

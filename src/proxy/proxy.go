@@ -106,7 +106,7 @@ func (p *Proxy) newAdmin() *admin.Server {
 	var id [20]byte
 	rand.Read(id[:])
 	s := &admin.Server{
-		Conf: p.conf, Started: time.Now().Unix(), RunID: hex.EncodeToString(id[:]), PID: os.Getpid(), OS: sys.System(),
+		Conf: p.conf, RunID: hex.EncodeToString(id[:]), PID: os.Getpid(), OS: sys.System(),
 		Map: p.refresher.Current, CPU: sys.ProcessorTime,
 	}
 	for range p.conf.WorkerThreads {

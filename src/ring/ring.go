@@ -22,6 +22,10 @@ type Ring interface {
 	// gone already.
 	Peer(s Socket) netip.AddrPort
 
+	// Local is the address of this side of an accepted socket; the zero AddrPort if it is
+	// gone already.
+	Local(s Socket) netip.AddrPort
+
 	// Wake makes the current or next wait return with a Woken event. It may be
 	// called from any thread; several calls may yield one event.
 	Wake()

@@ -19,6 +19,10 @@ const (
 func (s *Session) dispatch(env *Env, frame buf.Slice, args []resp.Arg) (intent Intent, offered bool) {
 	bytes := env.Arena.Bytes(frame)
 	c, problem := env.Table.Find(bytes, args)
+	if s.state == Fresh && env.Table.Version().Engine == "valkey" && !isOpenToAll(c) {
+		s.reject(env, append(env.Reply[:0], errNoAuth...))
+		return intent, false
+	}
 	if problem != command.OK {
 		if problem == command.UnknownCommand && resp.IsCrossProtocol(args[0].Of(bytes)) {
 			// Somebody makes a browser speak to us: not another word.
@@ -29,7 +33,7 @@ func (s *Session) dispatch(env *Env, frame buf.Slice, args []resp.Arg) (intent I
 		s.reject(env, env.Reply)
 		return intent, false
 	}
-	if s.state == Fresh && c.Flags&command.FlagNoAuth == 0 {
+	if s.state == Fresh && !isOpenToAll(c) {
 		s.reject(env, append(env.Reply[:0], errNoAuth...))
 		return intent, false
 	}
@@ -53,6 +57,10 @@ func (s *Session) dispatch(env *Env, frame buf.Slice, args []resp.Arg) (intent I
 	s.reject(env, env.Reply)
 	return intent, false
 }
+
+// isOpenToAll says that a command, if there is one, needs no login. Valkey asks for the
+// login before it looks at anything else, Redis when the request is otherwise right.
+func isOpenToAll(c *command.Command) bool { return c != nil && c.Flags&command.FlagNoAuth != 0 }
 
 // reject answers a request that was not accepted: it does not count as a command.
 func (s *Session) reject(env *Env, reply []byte) {

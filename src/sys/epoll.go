@@ -174,6 +174,9 @@ func (p *Epoll) Now() int64 { return p.now }
 // Peer is ring.Ring's.
 func (p *Epoll) Peer(s ring.Socket) netip.AddrPort { return peerAddr(s) }
 
+// Local is ring.Ring's.
+func (p *Epoll) Local(s ring.Socket) netip.AddrPort { return LocalAddr(s) }
+
 // Wake is ring.Ring's.
 func (p *Epoll) Wake() { signalEvent(p.wakeFD) }
 

@@ -174,6 +174,9 @@ func (u *Uring) Now() int64 { return u.now }
 // Peer is ring.Ring's.
 func (u *Uring) Peer(s ring.Socket) netip.AddrPort { return peerAddr(s) }
 
+// Local is ring.Ring's.
+func (u *Uring) Local(s ring.Socket) netip.AddrPort { return LocalAddr(s) }
+
 // Wake is ring.Ring's.
 func (u *Uring) Wake() { signalEvent(u.wakeFD) }
 

@@ -107,6 +107,9 @@ func (w *Worker) drain() {
 
 // adoptVersion makes the sessions speak the version of the backends.
 func (w *Worker) adoptVersion(t *topology.Snapshot) {
+	if !t.Version.Known() {
+		return
+	}
 	w.env.Server.Name = t.Engine
 	w.env.Server.Version = t.Version.String()
 	if table := command.ForEngine(t.Engine, t.Version.Major, t.Version.Minor); table != w.env.Table {
