@@ -1,0 +1,182 @@
+package sim
+
+import (
+	"fmt"
+	"net/netip"
+
+	"mithril/src/ring"
+	"mithril/src/topology"
+)
+
+const primaries = 3
+
+// cluster is three primaries and what happens to them.
+type cluster struct {
+	world  *World
+	config *Config
+	faults *Faults
+	judge  *judge
+	nodes  []*node
+
+	tags   []string // hash tags that clients use
+	moving []move   // slots in migration, with the node they go to
+	rested []int64  // by tag: not to be moved before
+
+	published *topology.Snapshot
+	fetching  bool
+	healed    int64 // when all nodes agree at the latest
+	epoch     uint64
+}
+
+func newCluster(w *World, c *Config, j *judge, f *Faults) *cluster {
+	k := &cluster{world: w, config: c, faults: f, judge: j}
+	for i := range primaries {
+		n := &node{cluster: k, index: i, store: store{values: map[string]string{}}}
+		n.addr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, 1}), uint16(7000+i))
+		for slot := range n.owner {
+			n.owner[slot] = uint8(slot * primaries / slotCount)
+		}
+		k.nodes = append(k.nodes, n)
+	}
+	for i := range 9 {
+		k.tags = append(k.tags, string(rune('a'+i)))
+	}
+	k.rested = make([]int64, len(k.tags))
+	return k
+}
+
+// start lets the faults of the nodes and the maps begin, until the faults end.
+func (k *cluster) start() {
+	w, f := k.world, k.faults
+	if w.chance(f.LateMap) {
+		w.after(w.between(0, 200*millisecond), k.fetch)
+	} else {
+		k.published = k.snapshot(k.nodes[0])
+	}
+	for _, n := range k.nodes {
+		n.suffer(&f.NodeReset, func(for_ int64) {
+			n.refuseUntil = w.now + for_
+			for len(n.conns) > 0 {
+				n.conns[0].snap()
+			}
+		})
+		n.suffer(&f.NodeStall, func(for_ int64) { n.stallUntil = w.now + for_ })
+		n.suffer(&f.NodeDown, func(for_ int64) { n.downUntil = w.now + for_ })
+	}
+	k.every(20*millisecond, &f.Migrate, k.migrate)
+}
+
+// every calls act again and again, with the probability of a fault.
+func (k *cluster) every(d int64, p *float64, act func()) {
+	if *p == 0 {
+		return
+	}
+	k.world.after(k.world.between(d/2, 2*d), func() {
+		if k.world.chance(*p) {
+			act()
+		}
+		k.every(d, p, act)
+	})
+}
+
+func (n *node) suffer(p *float64, act func(for_ int64)) {
+	w := n.cluster.world
+	n.cluster.every(50*millisecond, p, func() {
+		d := w.between(0, 1<<w.rng.IntN(9)*millisecond)
+		w.trace("node-fault", int64(n.index), d, nil)
+		act(d)
+	})
+}
+
+// heal ends what the faults have begun: moves run to their end, nodes serve, and all
+// agree soon.
+func (k *cluster) heal() {
+	for _, n := range k.nodes {
+		n.refuseUntil, n.stallUntil, n.downUntil = 0, 0, 0
+	}
+	k.healed = k.world.now + second
+	k.world.after(second/2, func() {
+		if len(k.moving) > 0 {
+			k.world.fail("a migration has not ended in time")
+		}
+		k.fetch()
+	})
+}
+
+// connect is network.connect.
+func (k *cluster) connect(addr netip.AddrPort) (takes int64, err ring.Err, accept func() *end) {
+	w := k.world
+	takes = w.between(10*microsecond, 10*microsecond+k.config.Latency)
+	for _, n := range k.nodes {
+		if n.addr != addr {
+			continue
+		}
+		if w.chance(k.faults.NodeSlowDial) {
+			takes = w.between(0, 3*second)
+		}
+		if n.refuseUntil > w.now || w.chance(k.faults.NodeRefuse) {
+			return takes, ring.ErrRefused, nil
+		}
+		return takes, ring.ErrNone, n.accept
+	}
+	w.fail("connect to %s, which is no node", addr)
+	return 0, 0, nil
+}
+
+// wish is the worker's wish for a new map.
+func (k *cluster) wish() { k.fetch() }
+
+// fetch asks some node for its map and publishes it later.
+func (k *cluster) fetch() {
+	if k.fetching {
+		return
+	}
+	k.fetching = true
+	w := k.world
+	late := w.between(millisecond, 20*millisecond)
+	if w.chance(k.faults.LateMap) {
+		late = w.between(0, 300*millisecond)
+	}
+	w.after(w.between(0, millisecond), func() {
+		s := k.snapshot(k.nodes[w.rng.IntN(len(k.nodes))])
+		w.after(late, func() {
+			k.fetching = false
+			if k.published == nil || !k.published.Equal(s) {
+				w.trace("map", int64(s.Epoch), 0, nil)
+				k.published = s
+			}
+		})
+	})
+}
+
+// snapshot is the map as a node sees it.
+func (k *cluster) snapshot(n *node) *topology.Snapshot {
+	k.epoch++
+	s := &topology.Snapshot{
+		Epoch: k.epoch, Covered: slotCount, Engine: topology.EngineRedis, Version: topology.Version{Major: 7, Patch: 15},
+	}
+	for i, node := range k.nodes {
+		host := node.addr.Addr().String()
+		s.Nodes = append(s.Nodes, topology.Node{
+			ID: fmt.Sprintf("%040x", i+1), Addr: node.addr.String(), Dial: node.addr,
+			Names: []topology.Endpoint{{Host: host, Port: node.addr.Port()}}, Health: topology.Online, Shard: i,
+		})
+		s.Shards = append(s.Shards, topology.Shard{Primary: i})
+	}
+	for slot, owner := range n.owner {
+		s.Slots[slot] = uint16(owner)
+	}
+	return s
+}
+
+// resolve is worker.Resolver for this cluster, whose nodes are called by address alone.
+func (k *cluster) resolve(host []byte, port uint16, from netip.AddrPort) (netip.AddrPort, bool) {
+	if len(host) == 0 {
+		return netip.AddrPortFrom(from.Addr(), port), true
+	}
+	addr, err := netip.ParseAddr(string(host))
+	if err != nil {
+		return netip.AddrPort{}, false
+	}
+	return netip.AddrPortFrom(addr, port), true
+}

@@ -1,0 +1,165 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// Config is everything that a seed decides before the run begins. A field at zero
+// switches its fault off.
+type Config struct {
+	Seed     uint64
+	Sessions int
+	Requests int // of one session, at most
+	Weights  [opKinds]int
+
+	Chunks      int   // receive chunks of the arena
+	Room        int   // bytes that a connection holds in each direction
+	Latency     int64 // most, ns, one way
+	Lanes       int   // connections per node and protocol
+	Depth       int   // requests that a session has outstanding, at most
+	ValueBytes  int   // of a value, at most
+	Password    bool
+	MaxClients  int   // 0: as many as there are
+	SoftOutput  int64 // bytes; 0: none
+	BatchWindow int64 // ns
+	Timeout     int64 // backend-timeout, ns; 0: none
+
+	// Probabilities, of one occasion each.
+	F Faults
+}
+
+// Faults are the probabilities of what goes wrong.
+type Faults struct {
+	ShortSend    float64 // a send reports fewer bytes than asked
+	ShortRecv    float64 // received bytes come in small pieces, down to one
+	NoBuffers    float64 // a receive ends although there are chunks
+	Backlog      float64 // a turn gets only a few of its events
+	LateSent     float64 // the end of a send is told long after its bytes arrived
+	Stale        float64 // an event comes for a socket closed before
+	Wake         float64 // a wait ends for nothing
+	Descriptors  float64 // accepting ends for want of descriptors
+	NodeReset    float64 // a node breaks all its connections and refuses new ones for a while
+	NodeStall    float64 // a node does nothing for a while
+	NodeSlowDial float64 // a connect takes seconds
+	NodeRefuse   float64 // a connect is refused
+	NodeGreeting float64 // a node refuses HELLO
+	MidReply     float64 // a connection breaks inside a reply
+	BadReply     float64 // a reply is no RESP
+	BadRedirect  float64 // a redirect names no slot or no address
+	SelfMoved    float64 // a connection on which a node redirects to itself
+	NodeDown     float64 // a node says CLUSTERDOWN for a while
+	Push         float64 // a push precedes a reply on a RESP3 connection
+	Migrate      float64 // slots are moved, this share of the time
+	LateMap      float64 // a map takes long from fetch to publication
+	Abort        float64 // a client breaks its connection
+	SlowReader   float64 // a client that reads late
+	BytewiseSend float64 // a client that sends byte by byte
+	Malformed    float64 // a client whose last request is none
+}
+
+// list names the faults, for swarm testing, shrinking and printing.
+func (f *Faults) list() []struct {
+	name string
+	p    *float64
+	most float64
+} {
+	return []struct {
+		name string
+		p    *float64
+		most float64
+	}{
+		{"short-send", &f.ShortSend, 0.5}, {"short-recv", &f.ShortRecv, 0.5}, {"no-buffers", &f.NoBuffers, 0.1},
+		{"backlog", &f.Backlog, 0.5}, {"late-sent", &f.LateSent, 0.3}, {"stale", &f.Stale, 0.05}, {"wake", &f.Wake, 0.05},
+		{"descriptors", &f.Descriptors, 0.3}, {"node-reset", &f.NodeReset, 0.3}, {"node-stall", &f.NodeStall, 0.3},
+		{"node-slow-dial", &f.NodeSlowDial, 0.5}, {"node-refuse", &f.NodeRefuse, 0.5}, {"node-greeting", &f.NodeGreeting, 0.3},
+		{"mid-reply", &f.MidReply, 0.01}, {"bad-reply", &f.BadReply, 0.01}, {"bad-redirect", &f.BadRedirect, 0.1},
+		{"self-moved", &f.SelfMoved, 0.3}, {"node-down", &f.NodeDown, 0.2}, {"push", &f.Push, 0.2}, {"migrate", &f.Migrate, 1},
+		{"late-map", &f.LateMap, 1}, {"abort", &f.Abort, 0.4}, {"slow-reader", &f.SlowReader, 0.3},
+		{"bytewise-send", &f.BytewiseSend, 0.3}, {"malformed", &f.Malformed, 0.4},
+	}
+}
+
+// NewConfig draws the Config of a seed: some faults and some requests not at all, the
+// others from rare to often.
+func NewConfig(seed uint64) Config {
+	rng := rand.New(rand.NewPCG(seed, 0x636f6e66))
+	pick := func(list ...int) int { return list[rng.IntN(len(list))] }
+	c := Config{
+		Seed:       seed,
+		Sessions:   2 + rng.IntN(16),
+		Requests:   8 + rng.IntN(50),
+		Chunks:     pick(4, 5, 8, 16, 64),
+		Room:       pick(600, 4<<10, 64<<10, 256<<10),
+		Latency:    int64(pick(10, 100, 500, 3000)) * microsecond,
+		Lanes:      pick(1, 1, 2, 3),
+		Depth:      pick(1, 4, 16, 64),
+		ValueBytes: pick(20, 3000, 40_000),
+		Password:   rng.IntN(4) == 0,
+		SoftOutput: int64(pick(0, 0, 4<<10, 256<<10)),
+	}
+	if c.Room < 4<<10 {
+		c.ValueBytes = min(c.ValueBytes, 3000)
+	}
+	if rng.IntN(8) == 0 {
+		c.MaxClients = 1 + rng.IntN(c.Sessions)
+	}
+	if rng.IntN(2) == 0 {
+		c.BatchWindow = int64(pick(50, 250, 1000)) * microsecond
+	}
+	if rng.IntN(4) == 0 {
+		c.Timeout = int64(pick(200, 1000)) * millisecond
+		c.ValueBytes = min(c.ValueBytes, 3000) // larger ones can take as long to pass
+	}
+	for kind := range c.Weights {
+		c.Weights[kind] = max(0, rng.IntN(9)-2)
+	}
+	c.Weights[opGet] += 2
+	c.Weights[opSet] += 2
+	few := rng.IntN(4) == 0 // hardly any fault: what then goes wrong is easy to see
+	for _, fault := range c.F.list() {
+		if on := rng.IntN(3) == 0; on && (!few || rng.IntN(4) == 0) {
+			*fault.p = fault.most * rng.Float64()
+		}
+	}
+	return c
+}
+
+// String lists what is switched on.
+func (c *Config) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "seed %d: %d sessions of up to %d requests, depth %d, values to %d bytes, %d chunks, room %d, latency %d us, %d lanes",
+		c.Seed, c.Sessions, c.Requests, c.Depth, c.ValueBytes, c.Chunks, c.Room, c.Latency/microsecond, c.Lanes)
+	if c.Password {
+		b.WriteString(", password")
+	}
+	for _, option := range []struct {
+		name  string
+		value int64
+	}{
+		{"maxclients", int64(c.MaxClients)}, {"soft output", c.SoftOutput}, {"batch window us", c.BatchWindow / microsecond},
+		{"timeout ms", c.Timeout / millisecond},
+	} {
+		if option.value != 0 {
+			fmt.Fprintf(&b, ", %s %d", option.name, option.value)
+		}
+	}
+	for kind, weight := range c.Weights {
+		if weight != 0 {
+			fmt.Fprintf(&b, " %s:%d", opNames[kind], weight)
+		}
+	}
+	for _, fault := range c.F.list() {
+		if *fault.p != 0 {
+			fmt.Fprintf(&b, " %s=%.3f", fault.name, *fault.p)
+		}
+	}
+	return b.String()
+}
+
+// losesConnections says that requests may end with an error for want of a connection.
+func (c *Config) losesConnections() bool {
+	f := &c.F
+	return f.NodeReset+f.NodeSlowDial+f.NodeRefuse+f.NodeGreeting+f.MidReply+f.BadReply > 0 || c.Timeout > 0
+}

@@ -1,0 +1,43 @@
+// Package sim runs a production worker against a simulated kernel, cluster and crowd of
+// clients, in virtual time, from one seed. The same seed gives the same run, event by
+// event.
+//
+//	clients --- wires --- Ring === worker === Ring --- wires --- nodes
+//	 script.go            ring.go                                node.go, store.go
+//	 client.go            recv.go, send.go                       cluster.go, migrate.go
+//	    |                    ^                                      |
+//	    |                    | World: virtual time, one heap        | every execution
+//	    v                    v        of events, one generator      v
+//	 judge.go  <------------------ requests ----------------->  judge.go
+//
+// Each request carries its own number in its keys ("{a}k1#7.12.0": item 0 of request 12
+// of session 7). Nodes strip it from the key and note the execution under it, so that
+// each reply can be compared with what the node did for that very request, and each
+// write can be counted.
+//
+// A run has three phases:
+//
+//	faults    sessions run while the faults of the seed's Config strike
+//	calm      no more faults: what is outstanding must finish within calmTime
+//	probe     new sessions write and read every slot and get no error at all
+//
+// and then everything is closed and counted: no block of the arena, no timer but the
+// worker's own, no join and no request may be left.
+//
+// What is checked:
+//
+//   - Each request gets exactly one reply, in order, equal to what its node answered.
+//   - A request that was answered with a value was executed once, every item of it; one
+//     whose outcome is unknown at most once; one that was refused not at all.
+//   - Requests of one session take effect in the order sent, per slot; while a slot is
+//     being moved, per key.
+//   - No redirect reaches a client. Errors appear only if the seed has faults that
+//     explain them.
+//   - The worker keeps the contract of package ring: one send in flight per socket, a
+//     close only when nothing is armed.
+//   - What nodes receive are well-formed requests.
+//
+// A failing seed is shrunk by switching off what it does not need, and printed:
+//
+//	go test ./tests/sim -run TestSeed -seed 17 -v
+package sim

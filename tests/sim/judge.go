@@ -1,0 +1,280 @@
+package sim
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// judge knows every request and every execution, and says whether what clients see is
+// right.
+type judge struct {
+	world    *World
+	config   *Config
+	sessions [][]*request // by session and request number
+	order    int          // of the next execution
+	replies  int          // judged
+	probing  bool         // no error has an excuse any more
+}
+
+// execution is what one node did for one request, or for some items of it.
+type execution struct {
+	order  int
+	items  []int
+	reply  []byte
+	asking bool
+}
+
+// outcome is what the client was told.
+type outcome uint8
+
+const (
+	pending  outcome = iota // nothing, so far or for ever
+	answered                // what the nodes answered
+	unknown                 // an error that leaves open whether it was executed
+	refused                 // an error that says it was not
+)
+
+// request is one request of one session.
+type request struct {
+	session, number int
+	op              op
+	wire            []byte // as the client sends it
+	keys            []string
+	slots           []uint16
+	behind          bool                      // sent behind the session's last request: must not be answered
+	local           func(reply []byte) string // for requests that no node sees: what is wrong with a reply, if anything
+	executions      []execution
+	outcome         outcome
+}
+
+func (q *request) String() string {
+	return fmt.Sprintf("session %d request %d %s", q.session, q.number, clip(q.wire))
+}
+
+// executed notes that a node has executed a request.
+func (j *judge) executed(n *node, marks []mark, keys, words []string, reply []byte, asking bool) {
+	m := marks[0]
+	if m.session >= len(j.sessions) || m.request >= len(j.sessions[m.session]) {
+		j.world.fail("node %d executed request %d of session %d, which does not exist", n.index, m.request, m.session)
+	}
+	q := j.sessions[m.session][m.request]
+	e := execution{order: j.order, reply: reply, asking: asking}
+	j.order++
+	for i, other := range marks {
+		if other.session != m.session || other.request != m.request {
+			j.world.fail("node %d executed one request with keys of two: %s and %s", n.index, m, other)
+		}
+		if other.item >= max(1, len(q.keys)) || len(q.keys) > 0 && q.keys[other.item] != keys[i] {
+			j.world.fail("node %d executed %s with the key %s for item %d", n.index, q, keys[i], other.item)
+		}
+		e.items = append(e.items, other.item)
+	}
+	if strings.ToLower(words[0]) != opNames[q.op] {
+		j.world.fail("node %d executed %s as %s", n.index, q, words[0])
+	}
+	if want := argsOf(q, e.items); !slices.Equal(words[1:], want) {
+		j.world.fail("node %d executed %s with other arguments: %s", n.index, q, clip([]byte(strings.Join(words, " "))))
+	}
+	q.executions = append(q.executions, e)
+	if q.outcome == answered || q.outcome == refused && !opSplit[q.op] {
+		j.world.fail("%s was executed after its reply", q)
+	}
+	for _, item := range e.items {
+		if n := q.count(item); n > 1 {
+			j.world.fail("item %d of %s was executed %d times", item, q, n)
+		}
+	}
+}
+
+// argsOf are the arguments that a node must have got with some items of a request: those
+// of the client, in the client's order.
+func argsOf(q *request, items []int) (args []string) {
+	sent, _, _ := parseRequest(q.wire)
+	if sent == nil { // inline
+		line, _, _ := bytes.Cut(q.wire, []byte("\r\n"))
+		sent = bytes.Fields(line)
+	}
+	step := max(1, shapes[opNames[q.op]].step)
+	for _, item := range items {
+		for k := range step {
+			args = append(args, string(sent[1+item*step+k]))
+		}
+	}
+	if shapes[opNames[q.op]].step == 0 && len(sent) > 2 { // SET, APPEND
+		for _, arg := range sent[2:] {
+			args = append(args, string(arg))
+		}
+	}
+	return args
+}
+
+// count is how often an item was executed.
+func (q *request) count(item int) (n int) {
+	for i := range q.executions {
+		if slices.Contains(q.executions[i].items, item) {
+			n++
+		}
+	}
+	return n
+}
+
+// reply judges the reply to a request.
+func (j *judge) reply(q *request, reply []byte) {
+	j.replies++
+	wrong := ""
+	switch {
+	case q.outcome != pending:
+		wrong = "a second reply"
+	case q.behind:
+		wrong = "a reply behind the end of the session"
+	case bytes.HasPrefix(reply, []byte("-MOVED")) || bytes.HasPrefix(reply, []byte("-ASK")):
+		wrong = "a redirect"
+	case q.local != nil:
+		q.outcome = answered
+		wrong = q.local(reply)
+	case reply[0] == '-':
+		wrong = j.errorReply(q, reply)
+	default:
+		q.outcome = answered
+		wrong = q.matches(reply)
+	}
+	if wrong != "" {
+		j.world.fail("%s was answered %s: %s", q, clip(reply), wrong)
+	}
+}
+
+// excuse is an error that a client may see when the faults of the seed explain it.
+type excuse struct {
+	prefix, part string
+	outcome      outcome
+	excused      func(c *Config) bool
+}
+
+var excuses = []excuse{
+	{"-ERR connection to node ", "outcome of the command is unknown", unknown, (*Config).losesConnections},
+	{"-TRYAGAIN node ", "the request was not sent", refused, (*Config).losesConnections},
+	{"-TRYAGAIN slot ", "is being moved", refused, func(c *Config) bool { return c.F.Migrate > 0 || c.F.SelfMoved > 0 }},
+	{"-TRYAGAIN Multiple keys request during rehashing of slot", "", refused, func(c *Config) bool { return c.F.Migrate > 0 }},
+	{"-CLUSTERDOWN Hash slot not served", "", refused, func(c *Config) bool { return c.F.LateMap > 0 }},
+	{"-CLUSTERDOWN The cluster is down", "", refused, func(c *Config) bool { return c.F.NodeDown > 0 }},
+	{"-ERR node ", "malformed redirect", refused, func(c *Config) bool { return c.F.BadRedirect > 0 }},
+}
+
+// errorReply judges an error: it is what a node has answered, or one with an excuse.
+func (j *judge) errorReply(q *request, reply []byte) (wrong string) {
+	for _, x := range excuses {
+		if !bytes.HasPrefix(reply, []byte(x.prefix)) || !bytes.Contains(reply, []byte(x.part)) {
+			continue
+		}
+		q.outcome = x.outcome
+		switch {
+		case j.probing:
+			return "an error after the faults are over"
+		case !x.excused(j.config):
+			return "an error that nothing in this run explains"
+		case x.outcome == unknown:
+			return ""
+		}
+		if opSplit[q.op] && len(q.executions) < q.parts() {
+			return "" // some part was refused
+		}
+		if len(q.executions) > 0 {
+			return "it was executed"
+		}
+		return ""
+	}
+	q.outcome = answered
+	return q.matches(reply)
+}
+
+// parts is how many slots a request touches.
+func (q *request) parts() int {
+	distinct := slices.Clone(q.slots)
+	slices.Sort(distinct)
+	return len(slices.Compact(distinct))
+}
+
+// matches says what is wrong with a reply in the light of the executions.
+func (q *request) matches(reply []byte) string {
+	for item := range max(1, len(q.keys)) {
+		if q.count(item) != 1 {
+			return fmt.Sprintf("item %d was executed %d times", item, q.count(item))
+		}
+	}
+	want := q.executions[0].reply
+	if len(q.executions) > 1 {
+		if !opSplit[q.op] {
+			return "it was executed in parts"
+		}
+		want = q.merged()
+	}
+	if !bytes.Equal(reply, want) {
+		return "the nodes answered " + clip(want)
+	}
+	return ""
+}
+
+// merged is the reply that the parts of a split request make.
+func (q *request) merged() []byte {
+	switch q.op {
+	case opMget:
+		reply := fmt.Appendf(nil, "*%d\r\n", len(q.keys))
+		for item := range q.keys {
+			for _, e := range q.executions {
+				if at := slices.Index(e.items, item); at >= 0 {
+					reply = append(reply, elements(e.reply)[at]...)
+				}
+			}
+		}
+		return reply
+	case opMset:
+		return []byte(replyOK)
+	}
+	sum := int64(0)
+	for _, e := range q.executions {
+		var v int64
+		fmt.Sscanf(string(e.reply), ":%d", &v)
+		sum += v
+	}
+	return number(sum)
+}
+
+// finish judges what can be judged when everything is over: the order in which the
+// requests of each session took effect, and what was never answered.
+func (j *judge) finish() {
+	for _, requests := range j.sessions {
+		for i, q := range requests {
+			if q.outcome != answered {
+				continue // some of it may take effect whenever the network likes
+			}
+			for _, later := range requests[i+1:] {
+				j.inOrder(q, later)
+			}
+		}
+	}
+}
+
+// inOrder fails if a later request of a session took effect before an earlier one in
+// the same slot. While a slot is being moved its keys are at two nodes, and only those
+// of one key keep their order.
+func (j *judge) inOrder(q, later *request) {
+	for _, a := range q.executions {
+		for _, b := range later.executions {
+			if b.order > a.order {
+				continue
+			}
+			for _, x := range a.items {
+				for _, y := range b.items {
+					if len(q.keys) == 0 || len(later.keys) == 0 || q.slots[x] != later.slots[y] {
+						continue
+					}
+					if q.keys[x] == later.keys[y] || !a.asking {
+						j.world.fail("%s took effect after %s (executions %d and %d)", q, later, a.order, b.order)
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,313 @@
+package sim
+
+import (
+	"net/netip"
+
+	"mithril/src/buf"
+	"mithril/src/ring"
+)
+
+// Ring is a ring.Ring over wires in virtual time. It also checks that the worker keeps
+// its side of the contract (package ring, doc.go).
+type Ring struct {
+	world   *World
+	arena   *buf.Arena
+	faults  *Faults
+	network network
+
+	sockets []*socket // by number, nil where free
+	ready   []*socket // that may have an event
+	parked  []*socket // whose OpRecv waits for a chunk
+	chunks  []buf.Block
+	dead    []ring.Token // of sockets closed before
+
+	mutant *mutant // breaks the program on purpose; see mutant.go
+}
+
+// network is what the ring's connects lead to.
+type network interface {
+	// connect answers how long a connect to addr takes and whether it succeeds; accept
+	// then makes the connection.
+	connect(addr netip.AddrPort) (takes int64, err ring.Err, accept func() *end)
+}
+
+// socket is what the kernel holds of one.
+type socket struct {
+	ring   *Ring
+	number ring.Socket
+	end    *end // nil: a listener, or not connected yet
+	queued bool // listed in ready
+	shut   bool
+	peer   netip.AddrPort
+
+	recv      recvPhase
+	recvToken ring.Token
+	starved   bool // told ErrNoBuffers: the next OpRecv waits for a chunk
+	waiting   bool // in Ring.parked
+
+	send    *sending
+	connect *connecting
+
+	listens bool
+	backlog []*inbound // connections nobody has accepted
+}
+
+type recvPhase uint8
+
+const (
+	recvIdle recvPhase = iota
+	recvArmed
+	recvStopping
+)
+
+type connecting struct {
+	token  ring.Token
+	err    ring.Err
+	accept func() *end
+	over   bool
+}
+
+type inbound struct {
+	end  *end
+	addr netip.AddrPort
+}
+
+func newRing(w *World, arena *buf.Arena, f *Faults, n network) *Ring {
+	return &Ring{world: w, arena: arena, faults: f, network: n}
+}
+
+// open gives the lowest free number to a socket, as kernels do.
+func (r *Ring) open(s *socket) *socket {
+	s.ring = r
+	for i := range r.sockets {
+		if r.sockets[i] == nil {
+			s.number = ring.Socket(i)
+			r.sockets[i] = s
+			return s
+		}
+	}
+	s.number = ring.Socket(len(r.sockets))
+	r.sockets = append(r.sockets, s)
+	return s
+}
+
+// listen makes a listening socket.
+func (r *Ring) listen() *socket { return r.open(&socket{listens: true}) }
+
+// Peer is the client's address.
+func (r *Ring) Peer(number ring.Socket) netip.AddrPort { return r.sockets[number].peer }
+
+// Local is where clients connect to.
+func (r *Ring) Local(ring.Socket) netip.AddrPort { return proxyAddr }
+
+var proxyAddr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 7979)
+
+// Now is virtual time.
+func (r *Ring) Now() int64 { return r.world.now }
+
+// Wake is not used: nothing runs concurrently.
+func (r *Ring) Wake() {}
+
+// Turn carries out ops and lets time pass until there are events.
+func (r *Ring) Turn(ops []ring.Op, wait ring.Wait, events []ring.Event) int {
+	w := r.world
+	for i := range ops {
+		r.do(&ops[i])
+	}
+	r.takeChunks()
+	w.advance(w.now + w.between(microsecond, 20*microsecond))
+	limit := len(events)
+	if w.chance(r.faults.Backlog) {
+		limit = min(limit, 2+w.rng.IntN(4)) // disturb takes up to two
+	}
+	n := r.disturb(events)
+	need, windowEnd := 1, w.now
+	if wait.Window > 0 {
+		need, windowEnd = max(wait.Min, 1), w.now+wait.Window
+	}
+	for {
+		n += r.harvest(events[n:limit])
+		if n >= need || n == limit {
+			break
+		}
+		until := wait.Deadline
+		if n > 0 {
+			until = min(until, windowEnd)
+		}
+		at, ok := w.next()
+		if !ok && until == ring.Forever {
+			w.fail("the worker waits for ever and nothing is left to happen")
+		}
+		if !ok || at > until {
+			w.now = max(w.now, until)
+			break
+		}
+		w.step()
+	}
+	return n
+}
+
+// disturb adds events that mean nothing.
+func (r *Ring) disturb(events []ring.Event) (n int) {
+	w := r.world
+	if w.chance(r.faults.Wake) {
+		events[n] = ring.Event{Kind: ring.Woken, Socket: ring.NoSocket, Data: noData}
+		n++
+	}
+	if len(r.dead) > 0 && w.chance(r.faults.Stale) {
+		token := r.dead[w.rng.IntN(len(r.dead))]
+		ev := ring.Event{Token: token, Socket: ring.NoSocket, Data: noData}
+		switch w.rng.IntN(4) {
+		case 0:
+			ev.Kind, ev.N = ring.Sent, 1
+		case 1:
+			ev.Kind, ev.Err = ring.RecvEnded, ring.ErrReset
+		case 2:
+			ev.Kind, ev.Err = ring.Connected, ring.ErrRefused
+		case 3:
+			chunk, ok := r.chunk()
+			if !ok {
+				return n
+			}
+			junk := copy(r.arena.Bytes(r.arena.Whole(chunk)), "*1\r\n$7\r\nFLUSHDB\r\n")
+			ev.Kind, ev.Data = ring.Received, r.arena.Received(chunk, junk)
+		}
+		w.trace("stale", int64(ev.Kind), int64(token), nil)
+		events[n] = ev
+		n++
+	}
+	return n
+}
+
+var noData = buf.Slice{Block: buf.NoBlock}
+
+// takeChunks collects the receive chunks that nobody refers to any more.
+func (r *Ring) takeChunks() {
+	for {
+		chunk, ok := r.arena.TakeReturned()
+		if !ok {
+			break
+		}
+		r.chunks = append(r.chunks, chunk)
+	}
+	if len(r.chunks) == 0 {
+		return
+	}
+	for _, s := range r.parked {
+		s.waiting = false
+		s.mark()
+	}
+	r.parked = r.parked[:0]
+}
+
+// chunk gives out any of the free receive chunks.
+func (r *Ring) chunk() (buf.Block, bool) {
+	k := len(r.chunks)
+	if k == 0 {
+		return buf.NoBlock, false
+	}
+	i := r.world.rng.IntN(k)
+	chunk := r.chunks[i]
+	r.chunks[i] = r.chunks[k-1]
+	r.chunks = r.chunks[:k-1]
+	return chunk, true
+}
+
+// mark lists a socket that may have an event.
+func (s *socket) mark() {
+	if !s.queued {
+		s.queued = true
+		s.ring.ready = append(s.ring.ready, s)
+	}
+}
+
+// harvest takes events of random sockets until there are none, or no room.
+func (r *Ring) harvest(events []ring.Event) (n int) {
+	for n < len(events) && len(r.ready) > 0 {
+		i := r.world.rng.IntN(len(r.ready))
+		s := r.ready[i]
+		if s.event(&events[n]) {
+			ev := &events[n]
+			r.world.trace(eventNames[ev.Kind], int64(ev.Token), int64(ev.N)<<8|int64(ev.Err), r.dataOf(ev))
+			n++
+			continue
+		}
+		s.queued = false
+		last := len(r.ready) - 1
+		r.ready[i] = r.ready[last]
+		r.ready = r.ready[:last]
+	}
+	return n
+}
+
+var eventNames = [...]string{
+	ring.Accepted: "accepted", ring.AcceptEnded: "accept-ended", ring.Connected: "connected", ring.Received: "received",
+	ring.RecvEnded: "recv-ended", ring.Sent: "sent", ring.Woken: "woken",
+}
+
+func (r *Ring) dataOf(ev *ring.Event) []byte {
+	if ev.Kind != ring.Received {
+		return nil
+	}
+	return r.arena.Bytes(ev.Data)
+}
+
+// event stores the next event of a socket, if it has one.
+func (s *socket) event(ev *ring.Event) bool {
+	switch {
+	case s.ring.sockets[s.number] != s: // closed meanwhile
+		return false
+	case s.listens:
+		return s.acceptEvent(ev)
+	case s.connect != nil:
+		return s.connectEvent(ev)
+	case s.ring.world.chance(0.5):
+		return s.sendEvent(ev) || s.recvEvent(ev)
+	}
+	return s.recvEvent(ev) || s.sendEvent(ev)
+}
+
+func (s *socket) acceptEvent(ev *ring.Event) bool {
+	r := s.ring
+	*ev = ring.Event{Token: s.recvToken, Socket: s.number, Data: noData}
+	switch {
+	case s.recv == recvStopping && (len(s.backlog) == 0 || r.world.chance(0.5)):
+		s.recv = recvIdle
+		ev.Kind, ev.Err = ring.AcceptEnded, ring.ErrCanceled
+		return true
+	case s.recv == recvIdle || len(s.backlog) == 0:
+		return false
+	case r.world.chance(r.faults.Descriptors):
+		s.recv = recvIdle
+		ev.Kind, ev.Err = ring.AcceptEnded, ring.ErrDescriptors
+		return true
+	}
+	from := s.backlog[0]
+	s.backlog = s.backlog[1:]
+	ev.Kind, ev.Socket = ring.Accepted, r.connected(&socket{}, from.end, from.addr)
+	return true
+}
+
+func (r *Ring) connected(s *socket, e *end, peer netip.AddrPort) ring.Socket {
+	if s.ring == nil {
+		r.open(s)
+	}
+	s.end, s.peer = e, peer
+	e.watch(s.mark, s.mark)
+	return s.number
+}
+
+func (s *socket) connectEvent(ev *ring.Event) bool {
+	c := s.connect
+	if !c.over {
+		return false
+	}
+	s.connect = nil
+	*ev = ring.Event{Kind: ring.Connected, Err: c.err, Token: c.token, Socket: ring.NoSocket, Data: noData}
+	if c.err != ring.ErrNone {
+		s.ring.sockets[s.number] = nil
+		return true
+	}
+	ev.Socket = s.ring.connected(s, c.accept(), netip.AddrPort{})
+	return true
+}

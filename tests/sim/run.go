@@ -1,0 +1,288 @@
+package sim
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net/netip"
+	"runtime/debug"
+	"strings"
+
+	"mithril/src/admin"
+	"mithril/src/buf"
+	"mithril/src/command"
+	"mithril/src/pipe"
+	"mithril/src/resp"
+	"mithril/src/ring"
+	"mithril/src/session"
+	"mithril/src/stats"
+	"mithril/src/topology"
+	"mithril/src/worker"
+)
+
+const (
+	regionBytes = 64 << 20 // of the arena
+
+	faultTime = 1500 * millisecond // how long faults strike
+	calmTime  = 60 * second        // within which everything outstanding must have finished
+	restAfter = 5 * second         // after that, within which nothing may be left in flight
+)
+
+// Result is what a run has shown.
+type Result struct {
+	Hash    uint64 // of the trace
+	Replies int
+	Turns   uint64
+	Err     error
+}
+
+// run is one run.
+type run struct {
+	world   *World
+	config  Config
+	faults  Faults // those that are on now
+	arena   *buf.Arena
+	ring    *Ring
+	cluster *cluster
+	judge   *judge
+	worker  *worker.Worker
+	shared  worker.Shared
+	board   stats.Board
+	server  *socket
+	clients []*client
+	chunks  int
+}
+
+// region is memory for arenas, used again by the next run. What it held stays in it,
+// so that whoever reads what he has not written is found out.
+type region []byte
+
+func (m region) Bytes() []byte       { return m }
+func (m region) Discard(_, _ uint64) {}
+
+// Simulator runs seeds one after the other.
+type Simulator struct{ memory region }
+
+// Run runs one Config. log gets the trace, if it is not nil.
+func (s *Simulator) Run(c Config, log io.Writer) (result Result) { return s.run(c, log, nil) }
+
+func (s *Simulator) run(c Config, log io.Writer, m *mutant) (result Result) {
+	if s.memory == nil {
+		s.memory = make(region, regionBytes)
+	}
+	w := newWorld(c.Seed, log)
+	defer func() {
+		result.Hash = w.hash
+		switch problem := recover().(type) {
+		case nil:
+		case Failure:
+			result.Err = fmt.Errorf("%s", problem.Text)
+		default:
+			result.Err = fmt.Errorf("at %.6fs: panic: %v\n%s", w.seconds(), problem, debug.Stack())
+		}
+	}()
+	r := newRun(w, c, s.memory, m)
+	r.play()
+	result.Replies = r.judge.replies
+	result.Turns = r.board.Read().Counters.Turns
+	return result
+}
+
+func newRun(w *World, c Config, memory region, m *mutant) *run {
+	arena, err := buf.NewArena(memory, c.Chunks)
+	if err != nil {
+		panic(err)
+	}
+	r := &run{world: w, config: c, faults: c.F, arena: arena}
+	r.judge = &judge{world: w, config: &r.config}
+	r.cluster = newCluster(w, &r.config, r.judge, &r.faults)
+	r.ring = newRing(w, arena, &r.faults, r.cluster)
+	r.ring.mutant = m
+	r.server = r.ring.listen()
+	r.worker = worker.New(r.options())
+	return r
+}
+
+func (r *run) options() worker.Options {
+	c := &r.config
+	o := worker.Options{
+		Ring: r.ring, Arena: r.arena, Listeners: []ring.Socket{r.server.number}, Shared: &r.shared, Board: &r.board,
+		Log: slog.New(slog.DiscardHandler),
+		Session: session.Env{
+			Limits: resp.Authenticated, FreshLimits: resp.Unauthenticated,
+			Output: session.OutputLimit{Soft: c.SoftOutput, SoftFor: 3600 * second},
+			Server: session.Server{Name: "redis", Version: "7.0.15"},
+		},
+		Table: command.ForEngine(topology.EngineRedis, 7, 0), Lanes: c.Lanes, BatchWindow: c.BatchWindow, BackendTimeout: c.Timeout,
+		MaxRedirects: 7, MaxClients: int64(c.Sessions + c.probes() + 1),
+		Topology: func() *topology.Snapshot { return r.cluster.published }, Wish: r.cluster.wish, Resolve: r.cluster.resolve,
+		Admin: &admin.Server{},
+	}
+	if c.MaxClients > 0 {
+		o.MaxClients = int64(c.MaxClients)
+	}
+	if c.Password {
+		o.Session.Password = clientPassword
+		o.Backend = pipe.Credentials{Pass: nodePassword}
+	}
+	if r.world.log != nil {
+		o.Log = slog.New(slog.NewTextHandler(r.world.log, nil))
+	}
+	return o
+}
+
+func clientAddr(number int) netip.AddrPort {
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(20_000+number))
+}
+
+// play goes through the phases of a run.
+func (r *run) play() {
+	r.cluster.start()
+	for i := range r.config.Sessions {
+		r.addClient(i)
+	}
+	r.turnUntil(r.world.now + faultTime)
+
+	r.world.trace("calm", 0, 0, nil)
+	r.faults = Faults{}
+	r.cluster.heal()
+	for _, c := range r.clients {
+		c.rush()
+	}
+	r.turnTo("finish the sessions", calmTime, func() bool { return r.allDone() && r.cluster.quiet() })
+
+	r.world.trace("probe", 0, 0, nil)
+	r.turnUntil(r.world.now + 3*second) // back-offs end
+	r.judge.probing = true
+	for range r.config.probes() {
+		r.addProbe()
+	}
+	r.turnTo("serve the probes", calmTime, r.allDone)
+	r.judge.finish()
+	r.close()
+}
+
+// probes is how many sessions try the proxy when the faults are over.
+func (c *Config) probes() int {
+	if c.MaxClients > 0 {
+		return 1
+	}
+	return 2
+}
+
+func (r *run) allDone() bool {
+	for _, c := range r.clients {
+		if !c.done {
+			return false
+		}
+	}
+	return true
+}
+
+// quiet says that all nodes agree and the worker has their map.
+func (k *cluster) quiet() bool {
+	return len(k.moving) == 0 && !k.fetching && k.published != nil && k.world.now > k.healed
+}
+
+func (r *run) turnUntil(at int64) {
+	for r.world.now < at {
+		r.worker.Turn()
+	}
+}
+
+// turnTo turns until a goal is reached, which must happen within some time.
+func (r *run) turnTo(goal string, within int64, reached func() bool) {
+	end := r.world.now + within
+	for !reached() {
+		if r.world.now > end {
+			var b strings.Builder
+			for _, c := range r.clients {
+				if !c.done {
+					fmt.Fprintf(&b, "\n  %s", c)
+				}
+			}
+			r.world.fail("the worker does not %s within %d s: %+v%s", goal, within/second, r.worker.Census(), b.String())
+		}
+		r.worker.Turn()
+	}
+}
+
+func (r *run) newClient() (*client, *script) {
+	c := &client{
+		world: r.world, config: &r.config, faults: &r.faults, judge: r.judge, number: len(r.clients), ring: r.ring, server: r.server,
+		depth: 1 + r.world.rng.IntN(r.config.Depth),
+	}
+	r.clients = append(r.clients, c)
+	return c, &script{world: r.world, config: &r.config, tags: r.cluster.tags, session: c.number, proto: 2}
+}
+
+// addClient adds a session with a life of its own.
+func (r *run) addClient(number int) {
+	w, f := r.world, &r.faults
+	c, s := r.newClient()
+	switch {
+	case w.chance(f.Abort):
+		c.ending = endAbort
+	case w.chance(f.Malformed):
+		c.ending = []ending{endMalformed, endMalformed, endCut, endHTTP}[w.rng.IntN(4)]
+	default:
+		c.ending = []ending{endClose, endClose, endHalf, endQuit}[w.rng.IntN(4)]
+	}
+	c.deaf = w.chance(f.SlowReader)
+	c.bytewise = w.chance(f.BytewiseSend)
+	s.body(1 + w.rng.IntN(r.config.Requests))
+	c.farewell(s)
+	r.judge.sessions = append(r.judge.sessions, c.requests)
+	w.after(w.between(0, second), c.connect)
+}
+
+// addProbe adds a session that uses every slot and must meet no error.
+func (r *run) addProbe() {
+	c, s := r.newClient()
+	c.rushing = true
+	if r.config.Password {
+		s.login()
+	}
+	s.hello(2 + c.number%2)
+	var all []string
+	for _, tag := range r.cluster.tags {
+		s.keyed(opSet, []string{keyOf(tag, "k0")}, []string{s.value()})
+		s.keyed(opGet, []string{keyOf(tag, "k0")}, nil)
+		all = append(all, keyOf(tag, "k0"))
+	}
+	s.keyed(opMset, all, nil)
+	s.keyed(opMget, all, nil)
+	s.one(opLolwut)
+	c.farewell(s)
+	r.judge.sessions = append(r.judge.sessions, c.requests)
+	c.connect()
+}
+
+// close ends the worker and counts what is left.
+func (r *run) close() {
+	quiet := func() bool {
+		n := r.worker.Census()
+		return n.Clients == 0 && n.InFlight == 0
+	}
+	r.turnTo("let go of the sessions", calmTime, quiet)
+	r.turnUntil(r.world.now + restAfter)
+	left, own := r.worker.Census(), 1
+	if r.config.Timeout > 0 {
+		own = 2
+	}
+	if left.Clients+left.InFlight+left.Joins+left.Waiting != 0 || left.Timers != own {
+		r.world.fail("something is left over: %+v, of the timers %d are the worker's own", left, own)
+	}
+	if n := r.arena.Live(); n != 0 {
+		r.world.fail("%d blocks of the arena are still referenced", n)
+	}
+	if open := r.ring.openSockets(); open != 1+left.Pipes {
+		r.world.fail("%d sockets are open for a listener and %d pipes", open, left.Pipes)
+	}
+	r.shared.Stopping.Store(true)
+	r.shared.Cutoff.Store(true)
+	r.turnTo("finish", 5*second, r.worker.Finished)
+	if r.ring.sockets[r.server.number] == r.server {
+		r.world.fail("the worker has finished and its listener is open")
+	}
+}

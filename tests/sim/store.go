@@ -1,0 +1,151 @@
+package sim
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// store is the data of a node and what its commands do to it.
+type store struct {
+	values map[string]string // by key, never ranged over
+}
+
+// shape is what a node has to know of a command to route it.
+type shape struct {
+	firstKey, step int // 0: no keys
+	run            func(s *store, proto int, keys, args []string) []byte
+}
+
+// shapes are the commands that nodes know, by lower-case name. keys are stripped of
+// their request numbers; args are as they came, with the name.
+var shapes = map[string]shape{
+	"get":    {1, 0, (*store).get},
+	"set":    {1, 0, (*store).set},
+	"incr":   {1, 0, (*store).incr},
+	"append": {1, 0, (*store).append},
+	"rename": {1, 1, (*store).rename},
+	"del":    {1, 1, (*store).del},
+	"exists": {1, 1, (*store).exists},
+	"mget":   {1, 1, (*store).mget},
+	"mset":   {1, 2, (*store).mset},
+	"lolwut": {0, 0, (*store).lolwut},
+}
+
+// keysOf lists the keys of a request.
+func (c *shape) keysOf(args []string) (keys []string) {
+	if c.firstKey == 0 {
+		return nil
+	}
+	if c.step == 0 {
+		return args[c.firstKey : c.firstKey+1]
+	}
+	for i := c.firstKey; i < len(args); i += c.step {
+		keys = append(keys, args[i])
+	}
+	return keys
+}
+
+const replyOK = "+OK\r\n"
+
+func (s *store) has(key string) bool {
+	_, ok := s.values[key]
+	return ok
+}
+
+func (s *store) get(proto int, keys, _ []string) []byte {
+	if v, ok := s.values[keys[0]]; ok {
+		return bulk(v)
+	}
+	return null(proto)
+}
+
+func (s *store) set(_ int, keys, args []string) []byte {
+	s.values[keys[0]] = args[2]
+	return []byte(replyOK)
+}
+
+func (s *store) incr(_ int, keys, _ []string) []byte {
+	v := int64(0)
+	if old, ok := s.values[keys[0]]; ok {
+		var err error
+		if v, err = strconv.ParseInt(old, 10, 64); err != nil {
+			return []byte("-ERR value is not an integer or out of range\r\n")
+		}
+	}
+	s.values[keys[0]] = strconv.FormatInt(v+1, 10)
+	return number(v + 1)
+}
+
+func (s *store) append(_ int, keys, args []string) []byte {
+	v := s.values[keys[0]] + args[2]
+	if len(v) > 100_000 {
+		v = args[2]
+	}
+	s.values[keys[0]] = v
+	return number(int64(len(v)))
+}
+
+func (s *store) rename(_ int, keys, _ []string) []byte {
+	v, ok := s.values[keys[0]]
+	if !ok {
+		return []byte("-ERR no such key\r\n")
+	}
+	delete(s.values, keys[0])
+	s.values[keys[1]] = v
+	return []byte(replyOK)
+}
+
+func (s *store) del(_ int, keys, _ []string) []byte {
+	n := int64(0)
+	for _, k := range keys {
+		if s.has(k) {
+			delete(s.values, k)
+			n++
+		}
+	}
+	return number(n)
+}
+
+func (s *store) exists(_ int, keys, _ []string) []byte {
+	n := int64(0)
+	for _, k := range keys {
+		if s.has(k) {
+			n++
+		}
+	}
+	return number(n)
+}
+
+func (s *store) mget(proto int, keys, _ []string) []byte {
+	reply := fmt.Appendf(nil, "*%d\r\n", len(keys))
+	for _, k := range keys {
+		reply = append(reply, s.get(proto, []string{k}, nil)...)
+	}
+	return reply
+}
+
+func (s *store) mset(_ int, keys, args []string) []byte {
+	for i, k := range keys {
+		s.values[k] = args[2+2*i]
+	}
+	return []byte(replyOK)
+}
+
+// lolwut answers with its argument: a keyless command whose reply can be told apart.
+func (s *store) lolwut(_ int, _, args []string) []byte { return bulk("art for " + args[1]) }
+
+// mark is the number that a request carries in its keys: "#session.request.item".
+type mark struct{ session, request, item int }
+
+func (m mark) String() string { return fmt.Sprintf("#%d.%d.%d", m.session, m.request, m.item) }
+
+// splitMark takes the mark off a key.
+func splitMark(key string) (base string, m mark, ok bool) {
+	i := strings.LastIndexByte(key, '#')
+	if i < 0 {
+		return key, m, false
+	}
+	n, err := fmt.Sscanf(key[i:], "#%d.%d.%d", &m.session, &m.request, &m.item)
+	return key[:i], m, n == 3 && err == nil && m.String() == key[i:]
+}
