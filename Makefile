@@ -45,7 +45,7 @@ fuzz: ## run every fuzz target for FUZZ (30s)
 	@$(GO) run ./tools/fuzzall -time $(FUZZ)
 
 bench: build servers ## measure against the reference, paired
-	$(GO) run ./bench/sixnode
+	$(GO) run ./bench/sixnode -o bench/results/
 
 sim: ## run the simulator, or one seed with SEED=n
 	$(GO) test ./tests/sim $(if $(SEED),-run TestSeed -seed $(SEED)) -count=1
