@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"unsafe"
 
@@ -49,6 +50,9 @@ var neededFeatures = [...]struct {
 // ProbeUring tries everything the engine needs from io_uring. It must be called
 // before the port opens. The error names cause and remedy.
 func ProbeUring() (Features, error) {
+	// A ring of one issuer refuses every thread but the one that made it.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	f := Features{Kernel: kernelRelease()}
 	err := probe(&f)
 	if err != nil {
