@@ -1,0 +1,205 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"mithril/tests/harness"
+	"mithril/tools/testbed"
+)
+
+const clusterDown = "CLUSTERDOWN Hash slot not served"
+
+// TestBackendAuth logs in at nodes that want a password or a user, and is told clearly
+// when that fails.
+func TestBackendAuth(t *testing.T) {
+	cluster := one(t, testbed.Options{
+		Password: "node-password", Config: []string{"user carrier on >carrier-password ~* &* +@all"},
+	})
+	start := func(t *testing.T, engine string, args ...string) *harness.Proxy {
+		t.Helper()
+		return harness.Start(t, harness.Options{
+			Engine: engine, Checked: true, NoWait: true, Args: append([]string{"--bootstrap", cluster.Addrs()[0]}, args...),
+		})
+	}
+	eachEngine(t, func(t *testing.T, engine string) {
+		for user, args := range map[string][]string{
+			"default": {"--backend-auth-pass", "node-password"},
+			"carrier": {"--backend-auth-user", "carrier", "--backend-auth-pass", "carrier-password"},
+		} {
+			p := start(t, engine, args...)
+			c := p.Dial(t)
+			awaitServed(t, c)
+			if got := mustDo(t, c, "GET", "a"); got != "1" {
+				t.Errorf("GET a: %v", got)
+			}
+			if !connectedAs(t, cluster, user) {
+				t.Errorf("no connection of the proxy is logged in as %s", user)
+			}
+		}
+		for reply, args := range map[string][]string{
+			"NOAUTH":    nil,
+			"WRONGPASS": {"--backend-auth-user", "carrier", "--backend-auth-pass", "node-password"},
+		} {
+			p := start(t, engine, args...)
+			c := p.Dial(t)
+			awaitLog(t, p, `msg="no node gives the cluster map"`, "condition=refused", reply)
+			wantError(t, c, clusterDown, "GET", "a")
+		}
+		// Rights that suffice for the map do not make the pipes log in.
+		p := start(t, engine, "--topology-pass", "node-password", "--backend-auth-pass", "wrong")
+		awaitLog(t, p, `msg="cluster map found"`)
+		c := p.Dial(t)
+		harness.Eventually(t, patience, "the login's error", func() error {
+			_, err := c.Do("GET", "a")
+			if err == nil || !strings.HasPrefix(err.Error(), "TRYAGAIN node "+cluster.Addrs()[0]+" cannot be reached (WRONGPASS ") {
+				return fmt.Errorf("GET a: %v", err)
+			}
+			return nil
+		})
+		awaitLog(t, p, `msg="connection to node lost"`, "WRONGPASS")
+	})
+}
+
+// awaitServed sets the key a to 1 as soon as its slot is served.
+func awaitServed(t *testing.T, c *testbed.Conn) {
+	t.Helper()
+	harness.Eventually(t, patience, "a slot to be served", func() error {
+		_, err := c.Do("SET", "a", "1")
+		return err
+	})
+}
+
+func connectedAs(t *testing.T, cluster *testbed.Cluster, user string) bool {
+	t.Helper()
+	c, err := cluster.Nodes()[0].Dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for line := range strings.Lines(mustDo(t, c, "CLIENT", "LIST").(string)) {
+		if strings.Contains(line, " name=mithril ") && strings.Contains(line, " user="+user+" ") {
+			return true
+		}
+	}
+	return false
+}
+
+// awaitLog waits for a line of the log with all the words.
+func awaitLog(t *testing.T, p *harness.Proxy, words ...string) {
+	t.Helper()
+	harness.Eventually(t, patience, fmt.Sprintf("a line with %q", words), func() error {
+		if linesWith(p, words...) == 0 {
+			return errors.New("the log has none")
+		}
+		return nil
+	})
+}
+
+func linesWith(p *harness.Proxy, words ...string) (n int) {
+	for line := range strings.Lines(p.Log()) {
+		has := 0
+		for _, word := range words {
+			if strings.Contains(line, word) {
+				has++
+			}
+		}
+		if has == len(words) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestUnreachableBootstrap begins with a seed that accepts and hangs up, which counts how
+// often it is asked, and puts a cluster in its place.
+func TestUnreachableBootstrap(t *testing.T) {
+	ports, err := testbed.FreePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ports.Release()
+	seed, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", fmt.Sprint(ports.Base)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked atomic.Int64
+	go func() {
+		for {
+			c, err := seed.Accept()
+			if err != nil {
+				return
+			}
+			asked.Add(1)
+			c.Close()
+		}
+	}()
+	p := harness.Start(t, harness.Options{Checked: true, NoWait: true, Args: []string{"--bootstrap", seed.Addr().String()}})
+	c := p.Dial(t)
+	began := time.Now()
+	harness.Eventually(t, patience, "the proxy to keep trying", func() error {
+		wantError(t, c, clusterDown, "SET", "a", "1")
+		wantError(t, c, clusterDown, "MGET", "a", "b")
+		if n := asked.Load(); n < 5 {
+			return fmt.Errorf("it has tried %d times", n)
+		}
+		return nil
+	})
+	if rate := float64(asked.Load()) / time.Since(began).Seconds(); rate > 20 {
+		t.Errorf("the seed is asked %.0f times a second although it does not answer", rate)
+	}
+	if got := mustDo(t, c, "PING"); got != "PONG" {
+		t.Errorf("PING without a cluster: %v", got)
+	}
+	const lost, found = `msg="no node gives the cluster map"`, `msg="cluster map found"`
+	if n := linesWith(p, lost); n != 1 || linesWith(p, found) != 0 {
+		t.Errorf("%d lines say that there is no map, want 1:\n%s", n, p.Log())
+	}
+	seed.Close()
+	one(t, testbed.Options{BasePort: ports.Base})
+	awaitServed(t, c)
+	if linesWith(p, lost) != 1 || linesWith(p, found) != 1 {
+		t.Errorf("each change shall be logged once:\n%s", p.Log())
+	}
+}
+
+// TestBackendTimeout stops a node: its requests fail in time, all others go on, and it is
+// used again when it is back.
+func TestBackendTimeout(t *testing.T) {
+	const limit = 300 * time.Millisecond
+	eachEngineWithCluster(t, func(t *testing.T, e *harness.Env) {
+		p := e.Start(t, harness.Options{Args: []string{"--backend-timeout-ms", fmt.Sprint(limit.Milliseconds())}})
+		stuck, other := p.Dial(t), p.Dial(t)
+		mustDo(t, stuck, "MSET", "a", "1", "b", "2")
+		resume := pauseOwner(t, e, "a")
+		began := time.Now()
+		replies, err := stuck.Pipeline([]any{"GET", "a"}, []any{"GET", "a"}, []any{"PING"})
+		took := time.Since(began)
+		got := mustDo(t, other, "GET", "b")
+		resume()
+		if err != nil || took < limit || took > 10*limit {
+			t.Errorf("the replies took %v, %v, want %v and little more", took, err, limit)
+		}
+		if got != "2" {
+			t.Errorf("another node's key is %v", got)
+		}
+		for i, reply := range replies {
+			text, _ := reply.(testbed.Error)
+			if i < 2 && !strings.HasSuffix(string(text), "lost before the reply (no reply within backend-timeout-ms), the outcome of the command is unknown") || i == 2 && reply != "PONG" {
+				t.Errorf("reply %d: %v", i, reply)
+			}
+		}
+		harness.Eventually(t, patience, "the node to be used again", func() error {
+			_, err := stuck.Do("GET", "a")
+			return err
+		})
+		if linesWith(p, `msg="connection to node lost"`, "backend-timeout-ms") == 0 {
+			t.Errorf("the log does not tell of it:\n%s", p.Log())
+		}
+	})
+}
