@@ -37,23 +37,27 @@ func twinLine(b []byte) (line, after []byte, tooBig, whole bool) {
 	return before, after, false, len(after) > 0
 }
 
+func twinLineRequest(b []byte) (r twinRequestResult) {
+	cString, _, _ := bytes.Cut(b, []byte{0})
+	line, _, found := bytes.Cut(cString, []byte("\n"))
+	switch {
+	case (!found || len(line) > lineBytesMax) && len(b) > lineBytesMax:
+		return twinRequestResult{status: Invalid, violation: TooBigInline}
+	case !found:
+		return r
+	case len(bytes.TrimSuffix(line, []byte("\r"))) == 0:
+		return twinRequestResult{n: len(line) + 1, status: Complete}
+	}
+	return twinRequestResult{n: len(line) + 1, status: CompleteInline}
+}
+
 func twinRequest(b []byte, lim RequestLimits) (r twinRequestResult) {
 	bad := func(v Violation) twinRequestResult { return twinRequestResult{status: Invalid, violation: v} }
 	if len(b) == 0 {
 		return r
 	}
 	if b[0] != '*' {
-		cString, _, _ := bytes.Cut(b, []byte{0})
-		line, _, found := bytes.Cut(cString, []byte("\n"))
-		switch {
-		case (!found || len(line) > lineBytesMax) && len(b) > lineBytesMax:
-			return bad(TooBigInline)
-		case !found:
-			return r
-		case len(bytes.TrimSuffix(line, []byte("\r"))) == 0:
-			return twinRequestResult{n: len(line) + 1, status: Complete}
-		}
-		return twinRequestResult{n: len(line) + 1, status: CompleteInline}
+		return twinLineRequest(b)
 	}
 	line, after, tooBig, whole := twinLine(b)
 	switch {

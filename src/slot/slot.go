@@ -1,4 +1,3 @@
-// Package slot maps keys to the hash slots of a cluster (ROUTE1).
 package slot
 
 import (
