@@ -70,6 +70,43 @@ func TestFrameOverSlices(t *testing.T) {
 	allFree(t, a)
 }
 
+// Bytes copied ahead are handed back only to the slice they were copied from: not
+// to the next one, once that slice is used up, and not to its copy.
+func TestCopiedAheadBytesAreHandedBackOnce(t *testing.T) {
+	for _, settle := range []bool{false, true} {
+		a := newArena(t, 1<<20, 4)
+		var in Inbox
+		stream := pattern(2000, 1)
+		cuts := []int{2, 1202, 2000}
+		if settle {
+			cuts[1] = 1900 // so that something is left to be copied by Settle
+		}
+		from := 0
+		for _, to := range cuts {
+			in.Put(receive(t, a, stream[from:to]))
+			from = to
+		}
+		in.Grow(a, 2) // copies 1 KiB of the second slice
+		if settle && !in.Settle(a) {
+			t.Fatal("the arena is used up")
+		}
+		if !settle {
+			in.Grow(a, 1100-int(in.View().Len)) // and all that is left of it
+		}
+		frame := min(1100, int(in.View().Len)-500)
+		in.Consume(a, frame)
+		var rest []byte
+		for in.Bytes() > 0 {
+			rest = append(rest, a.Bytes(in.View())...)
+			in.Consume(a, int(in.View().Len))
+		}
+		if !bytes.Equal(rest, stream[frame:]) {
+			t.Errorf("settled %v: the bytes behind the frame are not those received", settle)
+		}
+		allFree(t, a)
+	}
+}
+
 // Memory follows what has arrived, not what is announced.
 func TestGrowTakesMemoryForWhatArrived(t *testing.T) {
 	a := newArena(t, 1<<20, 4)
