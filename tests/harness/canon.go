@@ -33,14 +33,14 @@ func Unordered(reply []byte) string {
 	if len(n.items) == 0 {
 		return string(reply)
 	}
-	return n.head + strings.Join(groups, "") + rest
+	return n.head + strings.Join(groups, "") + string(rest)
 }
 
 // Shape keeps the types, the counts of aggregates and whole error lines, and forgets the
 // values of strings and numbers.
 func Shape(reply []byte) string {
 	n, rest := readNode(reply)
-	return n.shape() + rest
+	return n.shape() + string(rest)
 }
 
 // Kind keeps the type of a reply, and error lines, for replies in which the server rolls
@@ -79,7 +79,7 @@ func (n node) shape() string {
 
 // readNode reads the first frame of a well-formed reply and returns what follows it. A
 // testbed.Conn has read the reply before, so a malformed one does not come here.
-func readNode(reply []byte) (n node, rest string) {
+func readNode(reply []byte) (n node, rest []byte) {
 	end := bytes.IndexByte(reply, '\n') + 1
 	n.head = string(reply[:end])
 	size := end
@@ -100,5 +100,5 @@ func readNode(reply []byte) (n node, rest string) {
 		}
 	}
 	n.raw = string(reply[:size])
-	return n, string(reply[size:])
+	return n, reply[size:]
 }

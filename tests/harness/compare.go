@@ -86,9 +86,10 @@ func Expect(tb TB, c *testbed.Conn, request, want string) {
 	}
 }
 
+// frames counts the frames of a reply.
 func frames(reply string) (n int) {
-	for ; reply != ""; n++ {
-		_, reply = readNode([]byte(reply))
+	for b := []byte(reply); len(b) > 0; n++ {
+		_, b = readNode(b)
 	}
 	return n
 }

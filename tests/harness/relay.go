@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,30 +16,13 @@ const readTimeout = 10 * time.Second // for the other side to read what has been
 // AwaitRead waits until the other process has read everything that was written to a
 // loopback connection, so that what is written next arrives by itself.
 func AwaitRead(conn net.Conn) error {
-	local, remote := procAddr(conn.RemoteAddr()), procAddr(conn.LocalAddr())
 	return poll(readTimeout, "the other side to read", func() error {
-		text, err := os.ReadFile("/proc/net/tcp")
-		if err != nil {
-			return err
+		unread, err := unreadBytes(conn)
+		if err == nil && unread > 0 {
+			err = fmt.Errorf("%d bytes are unread", unread)
 		}
-		// The columns of proc(5): sl local rem st tx_queue:rx_queue ...
-		_, row, found := strings.Cut(string(text), local+" "+remote+" ")
-		if !found {
-			return nil // gone, which the caller sees when it writes
-		}
-		_, unread, _ := strings.Cut(strings.Fields(row)[1], ":")
-		if unread != "00000000" {
-			return fmt.Errorf("0x%s bytes are unread", unread)
-		}
-		return nil
+		return err
 	})
-}
-
-// procAddr is an IPv4 address as /proc/net/tcp has it, on a little-endian machine.
-func procAddr(addr net.Addr) string {
-	a := addr.(*net.TCPAddr)
-	ip := a.IP.To4()
-	return fmt.Sprintf("%02X%02X%02X%02X:%04X", ip[3], ip[2], ip[1], ip[0], a.Port)
 }
 
 // Relay stands between the proxy and one node. While Bytewise is set, the proxy gets the

@@ -5,12 +5,17 @@ import (
 	"time"
 )
 
-const pollInterval = 5 * time.Millisecond
+// Polling starts fast, for what takes microseconds, and slows down.
+const (
+	pollFirst = 20 * time.Microsecond
+	pollMost  = 10 * time.Millisecond
+)
 
 // poll calls ready until it returns nil. The error says what was waited for and what was
 // missing last.
 func poll(timeout time.Duration, what string, ready func() error) error {
 	deadline := time.Now().Add(timeout)
+	interval := pollFirst
 	for {
 		last := ready()
 		if last == nil {
@@ -19,11 +24,12 @@ func poll(timeout time.Duration, what string, ready func() error) error {
 		if time.Now().After(deadline) {
 			return fmt.Errorf("waited %v for %s: %w", timeout, what, last)
 		}
-		time.Sleep(pollInterval)
+		time.Sleep(interval)
+		interval = min(2*interval, pollMost)
 	}
 }
 
-// Eventually calls ready every few milliseconds until it returns nil and fails the test
+// Eventually calls ready again and again until it returns nil and fails the test
 // if it does not within timeout.
 func Eventually(tb TB, timeout time.Duration, what string, ready func() error) {
 	tb.Helper()
