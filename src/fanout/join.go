@@ -21,6 +21,7 @@ type Join struct {
 	items   []uint32    // item -> part, for MergeArray
 	cursor  []uint32    // part -> bytes of its reply already used
 	missing int
+	lost    bool // a reply could not be kept
 }
 
 // Begin makes j wait for the parts of p.
@@ -34,7 +35,7 @@ func (j *Join) Begin(p *Plan, merge command.Merge, owner ring.Token, seq uint32)
 	if merge == command.MergeArray {
 		j.items = append(j.items, p.Item...)
 	}
-	j.missing = len(p.Parts)
+	j.missing, j.lost = len(p.Parts), false
 }
 
 // Put stores the reply to part k and takes over one reference of it. done says that it
@@ -46,18 +47,26 @@ func (j *Join) Put(k uint32, reply buf.Slice) (done bool) {
 	return j.missing == 0
 }
 
+// Lose counts the reply to part k as in, though it could not be kept: there will be no
+// result. done is as with Put.
+func (j *Join) Lose(k uint32) (done bool) {
+	invariant.Assert(j.replies[k].Block == buf.NoBlock, "fanout: part answered twice")
+	j.lost = true
+	j.missing--
+	return j.missing == 0
+}
+
 // errMerge answers a client when a node's reply has not the shape the command has.
 const errMerge = "-ERR unexpected reply from a node\r\n"
 
 // Result joins the replies into one, with one reference, and lets go of them. It fails
-// when the arena is exhausted.
+// when one of them was lost or the arena is exhausted.
 func (j *Join) Result(a *buf.Arena) (reply buf.Slice, ok bool) {
 	invariant.Assert(j.missing == 0, "fanout: result before the last part")
-	reply, ok = j.result(a)
-	for _, r := range j.replies {
-		a.Release(r.Block)
+	if !j.lost {
+		reply, ok = j.result(a)
 	}
-	j.replies = j.replies[:0]
+	j.Drop(a)
 	return reply, ok
 }
 

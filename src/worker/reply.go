@@ -39,19 +39,21 @@ func (w *Worker) answer(owner ring.Token, seq uint32, reply buf.Slice) {
 func (w *Worker) answerError(owner ring.Token, seq uint32, text string) {
 	reply, ok := w.Arena.Copy([]byte(text))
 	if !ok {
-		w.killOwner(owner)
+		w.loseReply(owner, seq)
 		return
 	}
 	w.answer(owner, seq, reply)
 	w.Arena.Release(reply.Block)
 }
 
-// killOwner gives up the session whose reply cannot be stored.
-func (w *Worker) killOwner(owner ring.Token) {
+// loseReply is answer for a reply that there is no memory to store. A session ends by
+// it; a join counts it and loses the reply of its own when the other parts are in.
+func (w *Worker) loseReply(owner ring.Token, seq uint32) {
 	if owner.Kind() == kindJoin {
-		if j := w.joins.get(owner); j != nil {
-			owner = j.Owner
+		if j := w.joins.get(owner); j.Lose(seq) {
+			w.answerJoined(owner, j)
 		}
+		return
 	}
 	if c := w.clients.get(owner); c != nil {
 		c.Kill("out of memory for a reply")
@@ -59,31 +61,31 @@ func (w *Worker) killOwner(owner ring.Token) {
 	}
 }
 
-// answerPart gives a part's reply to its join, and the joined reply to the client.
+// answerPart gives a part's reply to its join. The caller keeps its reference.
 func (w *Worker) answerPart(owner ring.Token, k uint32, reply buf.Slice) {
 	j := w.joins.get(owner)
 	if w.Arena.Scarce() && w.Arena.IsReceiveChunk(reply.Block) {
 		kept, ok := w.Arena.Copy(w.Arena.Bytes(reply))
 		if !ok {
-			w.killOwner(owner)
-			kept, ok = w.Arena.Copy([]byte(errNoMemory))
-			if !ok {
-				w.Arena.Retain(reply.Block)
-				kept = reply
-			}
+			w.loseReply(owner, k)
+			return
 		}
 		reply = kept
 	} else {
 		w.Arena.Retain(reply.Block)
 	}
-	if !j.Put(k, reply) {
-		return
+	if j.Put(k, reply) {
+		w.answerJoined(owner, j)
 	}
+}
+
+// answerJoined gives the client the reply that all parts make, and ends the join.
+func (w *Worker) answerJoined(token ring.Token, j *join) {
 	joined, ok := j.Result(w.Arena)
 	client, seq := j.Owner, j.Seq
-	w.joins.put(owner)
+	w.joins.put(token)
 	if !ok {
-		w.killOwner(client)
+		w.loseReply(client, seq)
 		return
 	}
 	w.answer(client, seq, joined)
