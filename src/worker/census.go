@@ -3,6 +3,7 @@ package worker
 // Census counts what a worker holds. It is for tests, which check that nothing is left.
 type Census struct {
 	Clients  int // sessions that are not freed
+	Nodes    int // that may be dialed
 	Pipes    int // connections to nodes, whatever their state
 	InFlight int // requests with nodes, or queued for one
 	Joins    int // split requests that wait for parts
@@ -12,8 +13,14 @@ type Census struct {
 
 // Census counts what w holds now.
 func (w *Worker) Census() Census {
+	nodes := 0
+	for _, n := range w.nodes {
+		if n.used {
+			nodes++
+		}
+	}
 	return Census{
-		Clients: w.clients.live, Pipes: w.pipes.live, InFlight: w.inFlight, Joins: w.joins.live,
+		Nodes: nodes, Clients: w.clients.live, Pipes: w.pipes.live, InFlight: w.inFlight, Joins: w.joins.live,
 		Waiting: len(w.waiting.list) - len(w.waiting.free), Timers: w.timers.Len(),
 	}
 }
