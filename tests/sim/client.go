@@ -75,6 +75,10 @@ func (c *client) farewell(s *script) {
 
 // connect enters the listener's backlog.
 func (c *client) connect() {
+	if c.ring.sockets[c.server.number] != c.server {
+		c.done = true // nobody listens any more
+		return
+	}
 	near, far := newWire(c.world, c.config.Latency, c.config.Room)
 	c.end = near
 	near.watch(c.readable, c.act)
@@ -217,8 +221,10 @@ func (c *client) closed() {
 		want--
 	}
 	switch {
-	case c.ending == endHTTP:
+	case c.ending == endHTTP || c.config.closesSessions():
 		return // the proxy says nothing more, to earlier requests neither
+	case c.config.Stop > 0 && c.got == 0:
+		return // it was never accepted
 	case c.got < want:
 		c.world.fail("session %d was closed by the proxy with %d of %d replies", c.number, c.got, want)
 	case len(c.in) > 0:

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"mithril/src/ring"
 	"mithril/src/topology"
@@ -23,6 +24,8 @@ type cluster struct {
 	rested []int64  // by tag: not to be moved before
 
 	published *topology.Snapshot
+	failovers int
+	former    []netip.AddrPort // of nodes that have been replaced
 	fetching  bool
 	healed    int64 // when all nodes agree at the latest
 	epoch     uint64
@@ -56,14 +59,30 @@ func (k *cluster) start() {
 	for _, n := range k.nodes {
 		n.suffer(&f.NodeReset, func(for_ int64) {
 			n.refuseUntil = w.now + for_
-			for len(n.conns) > 0 {
-				n.conns[0].snap()
-			}
+			n.breakAll()
 		})
 		n.suffer(&f.NodeStall, func(for_ int64) { n.stallUntil = w.now + for_ })
 		n.suffer(&f.NodeDown, func(for_ int64) { n.downUntil = w.now + for_ })
 	}
 	k.every(20*millisecond, &f.Migrate, k.migrate)
+	k.every(50*millisecond, &f.Failover, k.failover)
+}
+
+// failover lets a node die and another one, at a new address, take its place with all
+// its data.
+func (k *cluster) failover() {
+	n := k.nodes[k.world.rng.IntN(len(k.nodes))]
+	k.failovers++
+	k.world.trace("failover", int64(n.index), int64(k.failovers), nil)
+	k.former = append(k.former, n.addr)
+	n.addr = netip.AddrPortFrom(n.addr.Addr(), uint16(7000+primaries+k.failovers))
+	n.breakAll()
+}
+
+func (n *node) breakAll() {
+	for len(n.conns) > 0 {
+		n.conns[0].snap()
+	}
 }
 
 // every calls act again and again, with the probability of a fault.
@@ -119,8 +138,10 @@ func (k *cluster) connect(addr netip.AddrPort) (takes int64, err ring.Err, accep
 		}
 		return takes, ring.ErrNone, n.accept
 	}
-	w.fail("connect to %s, which is no node", addr)
-	return 0, 0, nil
+	if !slices.Contains(k.former, addr) {
+		w.fail("connect to %s, where no node has ever been", addr)
+	}
+	return takes, ring.ErrRefused, nil
 }
 
 // wish is the worker's wish for a new map.
@@ -158,7 +179,7 @@ func (k *cluster) snapshot(n *node) *topology.Snapshot {
 	for i, node := range k.nodes {
 		host := node.addr.Addr().String()
 		s.Nodes = append(s.Nodes, topology.Node{
-			ID: fmt.Sprintf("%040x", i+1), Addr: node.addr.String(), Dial: node.addr,
+			ID: fmt.Sprintf("%040x", node.addr.Port()), Addr: node.addr.String(), Dial: node.addr,
 			Names: []topology.Endpoint{{Host: host, Port: node.addr.Port()}}, Health: topology.Online, Shard: i,
 		})
 		s.Shards = append(s.Shards, topology.Shard{Primary: i})

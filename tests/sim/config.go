@@ -23,6 +23,11 @@ type Config struct {
 	Password    bool
 	MaxClients  int   // 0: as many as there are
 	SoftOutput  int64 // bytes; 0: none
+	HardOutput  int64 // bytes; 0: none
+	Idle        int64 // timeout, ns; 0: none
+	Scarce      int   // bytes of memory beyond the receive chunks; 0: as much as there is
+	Stop        int64 // when the worker is told to stop while sessions run, ns; 0: at the end
+	Cutoff      bool  // and soon after that to stop at once
 	BatchWindow int64 // ns
 	Timeout     int64 // backend-timeout, ns; 0: none
 
@@ -49,6 +54,7 @@ type Faults struct {
 	BadReply     float64 // a reply is no RESP
 	BadRedirect  float64 // a redirect names no slot or no address
 	SelfMoved    float64 // a connection on which a node redirects to itself
+	Failover     float64 // a node is replaced by another one at another address
 	NodeDown     float64 // a node says CLUSTERDOWN for a while
 	Push         float64 // a push precedes a reply on a RESP3 connection
 	Migrate      float64 // slots are moved, this share of the time
@@ -75,7 +81,7 @@ func (f *Faults) list() []struct {
 		{"descriptors", &f.Descriptors, 0.3}, {"node-reset", &f.NodeReset, 0.3}, {"node-stall", &f.NodeStall, 0.3},
 		{"node-slow-dial", &f.NodeSlowDial, 0.5}, {"node-refuse", &f.NodeRefuse, 0.5}, {"node-greeting", &f.NodeGreeting, 0.3},
 		{"mid-reply", &f.MidReply, 0.01}, {"bad-reply", &f.BadReply, 0.01}, {"bad-redirect", &f.BadRedirect, 0.1},
-		{"self-moved", &f.SelfMoved, 0.3}, {"node-down", &f.NodeDown, 0.2}, {"push", &f.Push, 0.2}, {"migrate", &f.Migrate, 1},
+		{"failover", &f.Failover, 0.1}, {"self-moved", &f.SelfMoved, 0.3}, {"node-down", &f.NodeDown, 0.2}, {"push", &f.Push, 0.2}, {"migrate", &f.Migrate, 1},
 		{"late-map", &f.LateMap, 1}, {"abort", &f.Abort, 0.4}, {"slow-reader", &f.SlowReader, 0.3},
 		{"bytewise-send", &f.BytewiseSend, 0.3}, {"malformed", &f.Malformed, 0.4},
 	}
@@ -112,6 +118,17 @@ func NewConfig(seed uint64) Config {
 		c.Timeout = int64(pick(200, 1000)) * millisecond
 		c.ValueBytes = min(c.ValueBytes, 3000) // larger ones can take as long to pass
 	}
+	switch rng.IntN(24) {
+	case 0:
+		c.HardOutput = int64(pick(1<<10, 16<<10, 256<<10))
+	case 1:
+		c.Idle = int64(pick(50, 300)) * millisecond
+	case 2:
+		c.Scarce = pick(8<<10, 64<<10, 512<<10)
+	case 3, 4:
+		c.Stop = rng.Int64N(second)
+		c.Cutoff = rng.IntN(2) == 0
+	}
 	for kind := range c.Weights {
 		c.Weights[kind] = max(0, rng.IntN(9)-2)
 	}
@@ -134,12 +151,16 @@ func (c *Config) String() string {
 	if c.Password {
 		b.WriteString(", password")
 	}
+	if c.Cutoff {
+		b.WriteString(", cutoff")
+	}
 	for _, option := range []struct {
 		name  string
 		value int64
 	}{
 		{"maxclients", int64(c.MaxClients)}, {"soft output", c.SoftOutput}, {"batch window us", c.BatchWindow / microsecond},
-		{"timeout ms", c.Timeout / millisecond},
+		{"timeout ms", c.Timeout / millisecond}, {"hard output", c.HardOutput}, {"idle ms", c.Idle / millisecond},
+		{"memory", int64(c.Scarce)}, {"stop ms", c.Stop / millisecond},
 	} {
 		if option.value != 0 {
 			fmt.Fprintf(&b, ", %s %d", option.name, option.value)
@@ -161,5 +182,10 @@ func (c *Config) String() string {
 // losesConnections says that requests may end with an error for want of a connection.
 func (c *Config) losesConnections() bool {
 	f := &c.F
-	return f.NodeReset+f.NodeSlowDial+f.NodeRefuse+f.NodeGreeting+f.MidReply+f.BadReply > 0 || c.Timeout > 0
+	return f.Failover+f.NodeReset+f.NodeSlowDial+f.NodeRefuse+f.NodeGreeting+f.MidReply+f.BadReply > 0 || c.Timeout > 0
+}
+
+// closesSessions says that the proxy may close a session that has done nothing wrong.
+func (c *Config) closesSessions() bool {
+	return c.HardOutput > 0 || c.Idle > 0 || c.Scarce > 0 || c.Cutoff
 }

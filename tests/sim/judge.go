@@ -13,7 +13,7 @@ type judge struct {
 	world    *World
 	config   *Config
 	sessions [][]*request // by session and request number
-	order    int          // of the next execution
+	order    int          // executions so far
 	replies  int          // judged
 	probing  bool         // no error has an excuse any more
 }
@@ -60,8 +60,8 @@ func (j *judge) executed(n *node, marks []mark, keys, words []string, reply []by
 		j.world.fail("node %d executed request %d of session %d, which does not exist", n.index, m.request, m.session)
 	}
 	q := j.sessions[m.session][m.request]
-	e := execution{order: j.order, reply: reply, asking: asking}
 	j.order++
+	e := execution{order: j.order, reply: reply, asking: asking}
 	for i, other := range marks {
 		if other.session != m.session || other.request != m.request {
 			j.world.fail("node %d executed one request with keys of two: %s and %s", n.index, m, other)
@@ -155,10 +155,11 @@ type excuse struct {
 var excuses = []excuse{
 	{"-ERR connection to node ", "outcome of the command is unknown", unknown, (*Config).losesConnections},
 	{"-TRYAGAIN node ", "the request was not sent", refused, (*Config).losesConnections},
-	{"-TRYAGAIN slot ", "is being moved", refused, func(c *Config) bool { return c.F.Migrate > 0 || c.F.SelfMoved > 0 }},
+	{"-TRYAGAIN slot ", "is being moved", refused, func(c *Config) bool { return c.F.Migrate+c.F.SelfMoved+c.F.BadRedirect > 0 }},
 	{"-TRYAGAIN Multiple keys request during rehashing of slot", "", refused, func(c *Config) bool { return c.F.Migrate > 0 }},
 	{"-CLUSTERDOWN Hash slot not served", "", refused, func(c *Config) bool { return c.F.LateMap > 0 }},
 	{"-CLUSTERDOWN The cluster is down", "", refused, func(c *Config) bool { return c.F.NodeDown > 0 }},
+	{"-ERR out of memory for the request", "", refused, func(c *Config) bool { return c.Scarce > 0 }},
 	{"-ERR node ", "malformed redirect", refused, func(c *Config) bool { return c.F.BadRedirect > 0 }},
 }
 
@@ -170,7 +171,7 @@ func (j *judge) errorReply(q *request, reply []byte) (wrong string) {
 		}
 		q.outcome = x.outcome
 		switch {
-		case j.probing:
+		case j.probing && j.config.Scarce == 0:
 			return "an error after the faults are over"
 		case !x.excused(j.config):
 			return "an error that nothing in this run explains"
@@ -241,40 +242,51 @@ func (q *request) merged() []byte {
 	return number(sum)
 }
 
+// latest is the execution that came last, of those seen so far.
+type latest struct {
+	order int
+	by    *request
+}
+
 // finish judges what can be judged when everything is over: the order in which the
-// requests of each session took effect, and what was never answered.
+// requests of each session took effect. In one slot none may do so before an earlier
+// one; while a slot is being moved its keys are at two nodes, and what follows an ASK
+// keeps its place among the requests for the same key only.
 func (j *judge) finish() {
 	for _, requests := range j.sessions {
-		for i, q := range requests {
+		bySlot := map[uint16]latest{}
+		byKey := map[string]latest{}
+		for _, q := range requests {
+			for _, e := range q.executions {
+				for _, item := range e.items {
+					if len(q.keys) > 0 {
+						j.after(q, e, bySlot[q.slots[item]])
+						j.after(q, e, byKey[q.keys[item]])
+					}
+				}
+			}
 			if q.outcome != answered {
 				continue // some of it may take effect whenever the network likes
 			}
-			for _, later := range requests[i+1:] {
-				j.inOrder(q, later)
+			for _, e := range q.executions {
+				for _, item := range e.items {
+					if len(q.keys) == 0 {
+						continue
+					}
+					if key := q.keys[item]; byKey[key].order < e.order {
+						byKey[key] = latest{e.order, q}
+					}
+					if slot := q.slots[item]; !e.asking && bySlot[slot].order < e.order {
+						bySlot[slot] = latest{e.order, q}
+					}
+				}
 			}
 		}
 	}
 }
 
-// inOrder fails if a later request of a session took effect before an earlier one in
-// the same slot. While a slot is being moved its keys are at two nodes, and only those
-// of one key keep their order.
-func (j *judge) inOrder(q, later *request) {
-	for _, a := range q.executions {
-		for _, b := range later.executions {
-			if b.order > a.order {
-				continue
-			}
-			for _, x := range a.items {
-				for _, y := range b.items {
-					if len(q.keys) == 0 || len(later.keys) == 0 || q.slots[x] != later.slots[y] {
-						continue
-					}
-					if q.keys[x] == later.keys[y] || !a.asking {
-						j.world.fail("%s took effect after %s (executions %d and %d)", q, later, a.order, b.order)
-					}
-				}
-			}
-		}
+func (j *judge) after(q *request, e execution, last latest) {
+	if last.by != nil && last.by != q && e.order < last.order {
+		j.world.fail("%s took effect after %s (executions %d and %d)", last.by, q, last.order, e.order)
 	}
 }

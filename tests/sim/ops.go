@@ -95,6 +95,9 @@ func (r *Ring) close(s *socket, token ring.Token) {
 		s.end.watch(func() {}, func() {})
 		s.end.close()
 	}
+	for _, waiting := range s.backlog {
+		waiting.end.reset()
+	}
 	r.sockets[s.number] = nil
 	r.dead = append(r.dead, token)
 }

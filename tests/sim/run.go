@@ -26,6 +26,8 @@ const (
 	faultTime = 1500 * millisecond // how long faults strike
 	calmTime  = 60 * second        // within which everything outstanding must have finished
 	restAfter = 5 * second         // after that, within which nothing may be left in flight
+
+	forgetTime = 63 * second // after which a worker has closed what leads to nodes that are gone
 )
 
 // Result is what a run has shown.
@@ -89,6 +91,9 @@ func (s *Simulator) run(c Config, log io.Writer, m *mutant) (result Result) {
 }
 
 func newRun(w *World, c Config, memory region, m *mutant) *run {
+	if c.Scarce > 0 {
+		memory = memory[:c.Chunks*buf.ReceiveChunkBytes+c.Scarce]
+	}
 	arena, err := buf.NewArena(memory, c.Chunks)
 	if err != nil {
 		panic(err)
@@ -110,10 +115,10 @@ func (r *run) options() worker.Options {
 		Log: slog.New(slog.DiscardHandler),
 		Session: session.Env{
 			Limits: resp.Authenticated, FreshLimits: resp.Unauthenticated,
-			Output: session.OutputLimit{Soft: c.SoftOutput, SoftFor: 3600 * second},
+			Output: session.OutputLimit{Hard: c.HardOutput, Soft: c.SoftOutput, SoftFor: 3600 * second},
 			Server: session.Server{Name: "redis", Version: "7.0.15"},
 		},
-		Table: command.ForEngine(topology.EngineRedis, 7, 0), Lanes: c.Lanes, BatchWindow: c.BatchWindow, BackendTimeout: c.Timeout,
+		Table: command.ForEngine(topology.EngineRedis, 7, 0), Lanes: c.Lanes, BatchWindow: c.BatchWindow, BackendTimeout: c.Timeout, IdleTimeout: c.Idle,
 		MaxRedirects: 7, MaxClients: int64(c.Sessions + c.probes() + 1),
 		Topology: func() *topology.Snapshot { return r.cluster.published }, Wish: r.cluster.wish, Resolve: r.cluster.resolve,
 		Admin: &admin.Server{},
@@ -138,8 +143,11 @@ func clientAddr(number int) netip.AddrPort {
 // play goes through the phases of a run.
 func (r *run) play() {
 	r.cluster.start()
-	for i := range r.config.Sessions {
-		r.addClient(i)
+	for range r.config.Sessions {
+		r.addClient()
+	}
+	if r.config.Stop > 0 {
+		r.world.after(r.config.Stop, func() { r.stop(r.config.Cutoff) })
 	}
 	r.turnUntil(r.world.now + faultTime)
 
@@ -150,7 +158,24 @@ func (r *run) play() {
 		c.rush()
 	}
 	r.turnTo("finish the sessions", calmTime, func() bool { return r.allDone() && r.cluster.quiet() })
+	if r.config.Stop == 0 {
+		r.probe()
+	}
+	r.judge.finish()
+	r.close()
+}
 
+// stop tells the worker to stop, and perhaps to cut its sessions off some time later.
+func (r *run) stop(cutoff bool) {
+	r.world.trace("stop", 0, 0, nil)
+	r.shared.Stopping.Store(true)
+	if cutoff {
+		r.world.after(r.world.between(0, 200*millisecond), func() { r.shared.Cutoff.Store(true) })
+	}
+}
+
+// probe tries the proxy when the faults are over.
+func (r *run) probe() {
 	r.world.trace("probe", 0, 0, nil)
 	r.turnUntil(r.world.now + 3*second) // back-offs end
 	r.judge.probing = true
@@ -158,8 +183,6 @@ func (r *run) play() {
 		r.addProbe()
 	}
 	r.turnTo("serve the probes", calmTime, r.allDone)
-	r.judge.finish()
-	r.close()
 }
 
 // probes is how many sessions try the proxy when the faults are over.
@@ -217,7 +240,7 @@ func (r *run) newClient() (*client, *script) {
 }
 
 // addClient adds a session with a life of its own.
-func (r *run) addClient(number int) {
+func (r *run) addClient() {
 	w, f := r.world, &r.faults
 	c, s := r.newClient()
 	switch {
@@ -260,12 +283,26 @@ func (r *run) addProbe() {
 
 // close ends the worker and counts what is left.
 func (r *run) close() {
-	quiet := func() bool {
+	if r.config.Stop == 0 {
+		r.settle()
+		r.stop(false)
+	}
+	r.turnTo("finish", calmTime, r.worker.Finished)
+	if open, pipes := r.ring.openSockets(), r.worker.Census().Pipes; open != pipes {
+		r.world.fail("%d sockets are open when the worker has finished, and %d pipes", open, pipes)
+	}
+}
+
+// settle lets the worker come to rest and counts what it still holds.
+func (r *run) settle() {
+	r.turnTo("let go of the sessions", calmTime, func() bool {
 		n := r.worker.Census()
 		return n.Clients == 0 && n.InFlight == 0
-	}
-	r.turnTo("let go of the sessions", calmTime, quiet)
+	})
 	r.turnUntil(r.world.now + restAfter)
+	if r.cluster.failovers > 0 {
+		r.turnUntil(r.world.now + forgetTime)
+	}
 	left, own := r.worker.Census(), 1
 	if r.config.Timeout > 0 {
 		own = 2
@@ -273,16 +310,10 @@ func (r *run) close() {
 	if left.Clients+left.InFlight+left.Joins+left.Waiting != 0 || left.Timers != own {
 		r.world.fail("something is left over: %+v, of the timers %d are the worker's own", left, own)
 	}
+	if left.Nodes > primaries {
+		r.world.fail("%d nodes are in use, %d exist", left.Nodes, primaries)
+	}
 	if n := r.arena.Live(); n != 0 {
 		r.world.fail("%d blocks of the arena are still referenced", n)
-	}
-	if open := r.ring.openSockets(); open != 1+left.Pipes {
-		r.world.fail("%d sockets are open for a listener and %d pipes", open, left.Pipes)
-	}
-	r.shared.Stopping.Store(true)
-	r.shared.Cutoff.Store(true)
-	r.turnTo("finish", 5*second, r.worker.Finished)
-	if r.ring.sockets[r.server.number] == r.server {
-		r.world.fail("the worker has finished and its listener is open")
 	}
 }
