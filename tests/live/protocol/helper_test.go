@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"context"
+	"strconv"
 	"testing"
 
 	"mithril/tests/harness"
@@ -23,4 +24,13 @@ func protected(t *testing.T, e *harness.Env) func() *harness.Pair {
 	return func() *harness.Pair {
 		return &harness.Pair{Proxy: p.DialFresh(t), Lone: testbed.MustDial(t, lone.Addr())}
 	}
+}
+
+func number(t *testing.T, text string) int {
+	t.Helper()
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
