@@ -182,7 +182,7 @@ func (c *Config) String() string {
 // losesConnections says that requests may end with an error for want of a connection.
 func (c *Config) losesConnections() bool {
 	f := &c.F
-	return f.Failover+f.NodeReset+f.NodeSlowDial+f.NodeRefuse+f.NodeGreeting+f.MidReply+f.BadReply > 0 || c.Timeout > 0
+	return f.Failover+f.NodeReset+f.NodeSlowDial+f.NodeRefuse+f.NodeGreeting+f.MidReply+f.BadReply > 0 || c.Timeout > 0 || c.Scarce > 0
 }
 
 // closesSessions says that the proxy may close a session that has done nothing wrong.

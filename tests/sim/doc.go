@@ -39,5 +39,5 @@
 //
 // A failing seed is shrunk by switching off what it does not need, and printed:
 //
-//	go test ./tests/sim -run TestSeed -seed 17 -v
+//	go test ./tests/sim -run 'TestSeed$' -seed 17 -trace
 package sim

@@ -9,35 +9,36 @@ import (
 var (
 	seeds = flag.Int("seeds", 200, "how many seeds TestSeeds runs")
 	first = flag.Uint64("first", 1, "the first seed of TestSeeds")
-	seed  = flag.Uint64("seed", 0, "the one seed that TestSeed runs; with -v it prints the trace")
+	seed  = flag.Uint64("seed", 1, "the one seed that TestSeed runs")
+	trace = flag.Bool("trace", false, "print what happens in TestSeed")
 )
 
+// TestSeeds runs one seed after the other, up to the first that fails.
 func TestSeeds(t *testing.T) {
 	var s Simulator
 	replies := 0
 	for i := range uint64(*seeds) {
 		c := NewConfig(*first + i)
 		result := s.Run(c, nil)
-		if result.Err != nil {
-			t.Errorf("%s\n%v", &c, result.Err)
-			if t.Failed() {
-				break
-			}
-		}
 		replies += result.Replies
+		if result.Err == nil {
+			continue
+		}
+		t.Errorf("%s\n%v", &c, result.Err)
+		c = Shrink(c, func(c Config) bool { return s.Run(c, nil).Err != nil })
+		t.Errorf("shrunk to %s\n%v", &c, s.Run(c, nil).Err)
+		break
 	}
 	t.Logf("%d replies judged", replies)
 }
 
+// TestSeed runs one seed, for a look at its trace.
 func TestSeed(t *testing.T) {
-	if *seed == 0 {
-		*seed = 1
-	}
 	c := NewConfig(*seed)
 	t.Log(&c)
 	var s Simulator
 	var result Result
-	if testing.Verbose() {
+	if *trace {
 		result = s.Run(c, os.Stdout)
 	} else {
 		result = s.Run(c, nil)
@@ -45,5 +46,74 @@ func TestSeed(t *testing.T) {
 	t.Logf("%d replies, %d turns, trace %x", result.Replies, result.Turns, result.Hash)
 	if result.Err != nil {
 		t.Error(result.Err)
+	}
+}
+
+// TestOneSeedIsOneRun expects the same trace from the same seed, in another Simulator and
+// after other runs, and different traces from different seeds.
+func TestOneSeedIsOneRun(t *testing.T) {
+	var s Simulator
+	seen := map[uint64]uint64{}
+	for seed := range uint64(20) {
+		first := s.Run(NewConfig(seed), nil)
+		var fresh Simulator
+		second := fresh.Run(NewConfig(seed), nil)
+		if first.Hash != second.Hash || first.Replies != second.Replies {
+			t.Errorf("seed %d: traces %x and %x, %d and %d replies", seed, first.Hash, second.Hash, first.Replies, second.Replies)
+		}
+		if other, ok := seen[first.Hash]; ok {
+			t.Errorf("seeds %d and %d have the same trace", seed, other)
+		}
+		seen[first.Hash] = seed
+	}
+}
+
+// TestPipeliningLimits lets a client ask more than may be outstanding while the nodes do
+// nothing, and all of it be answered when they work again.
+func TestPipeliningLimits(t *testing.T) {
+	for _, test := range []struct {
+		name           string
+		tags           []string // used in turn
+		requests, most int
+	}{
+		{"session.OutstandingMax", []string{"a", "b", "c"}, 70_000, 64 << 10}, // one of each node
+		{"pipe.PendingMax", []string{"a"}, 40_000, 32 << 10},
+	} {
+		w := newWorld(1, nil)
+		r := newRun(w, Config{Chunks: 256, Room: 1 << 20, Latency: 10 * microsecond, Lanes: 1, Depth: 1}, make(region, regionBytes), nil)
+		for _, n := range r.cluster.nodes {
+			n.stallUntil = w.now + faultTime
+		}
+		c, s := r.newClient()
+		c.depth, c.rushing = test.requests, true
+		for i := range test.requests {
+			s.keyed(opGet, []string{keyOf(test.tags[i%len(test.tags)], "k0")}, nil)
+		}
+		c.farewell(s)
+		r.judge.sessions = append(r.judge.sessions, c.requests)
+		w.after(0, c.connect)
+		inFlight := 0
+		w.after(faultTime-millisecond, func() { inFlight = r.worker.Census().InFlight })
+		r.play()
+		if inFlight != test.most {
+			t.Errorf("%s: %d requests are in flight, want %d", test.name, inFlight, test.most)
+		}
+		if r.judge.replies < test.requests {
+			t.Errorf("%s: %d replies to %d requests", test.name, r.judge.replies, test.requests)
+		}
+	}
+}
+
+func TestShrinkKeepsWhatFails(t *testing.T) {
+	c := NewConfig(7)
+	c.Sessions, c.F.Push, c.F.Abort, c.Weights[opMget], c.Lanes, c.Stop = 12, 0.1, 0.2, 3, 3, 5
+	small := Shrink(c, func(c Config) bool { return c.Sessions >= 3 && c.F.Push > 0 && c.Weights[opMget] > 0 })
+	if small.Sessions != 3 || small.F != (Faults{Push: 0.1}) || small.Lanes != 1 || small.Stop != 0 {
+		t.Errorf("shrunk to %s", &small)
+	}
+	for kind, weight := range small.Weights {
+		if weight != 0 && op(kind) != opMget {
+			t.Errorf("%s is left", opNames[kind])
+		}
 	}
 }
