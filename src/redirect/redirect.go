@@ -23,12 +23,17 @@ func Classify(reply []byte) Kind {
 		return None
 	}
 	switch {
-	case reply[1] == 'M' && bytes.HasPrefix(reply, []byte("-MOVED ")):
+	case reply[1] == 'M' && beginsWith(reply[1:], "MOVED"):
 		return Moved
-	case reply[1] == 'A' && bytes.HasPrefix(reply, []byte("-ASK ")):
+	case reply[1] == 'A' && beginsWith(reply[1:], "ASK"):
 		return Ask
 	}
 	return None
+}
+
+// beginsWith says that the first word of an error is word, whether or not others follow.
+func beginsWith(text []byte, word string) bool {
+	return len(text) > len(word) && string(text[:len(word)]) == word && (text[len(word)] == ' ' || text[len(word)] == '\r')
 }
 
 // Target is where a redirect points.
