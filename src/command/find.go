@@ -76,7 +76,8 @@ func AppendProblem(dst []byte, p Problem, c *Command, frame []byte, args []resp.
 		}
 		dst = append(dst, " HELP."...)
 	case WrongArity:
-		dst = append(dst, "-ERR wrong number of arguments for '"...)
+		dst = append(dst, errorCode(c)...)
+		dst = append(dst, "wrong number of arguments for '"...)
 		dst = append(dst, c.Name...)
 		dst = append(dst, "' command"...)
 	default:
@@ -84,6 +85,14 @@ func AppendProblem(dst []byte, p Problem, c *Command, frame []byte, args []resp.
 	}
 	blankLineEnds(dst[start:])
 	return append(dst, '\r', '\n')
+}
+
+// errorCode begins the error line of a request that is refused before it runs. Refusing EXEC ends a transaction, whatever the reason is.
+func errorCode(c *Command) string {
+	if c.Name == "exec" {
+		return "-EXECABORT Transaction discarded because of: "
+	}
+	return "-ERR "
 }
 
 // AppendUnsupported appends the error line for a command that the proxy does not carry (RouteLater).

@@ -47,6 +47,7 @@ var problemRequests = []struct {
 	{WrongArity, []string{"client", "KILL"}},
 	{WrongArity, []string{"object", "encoding"}},
 	{WrongArity, []string{"xgroup", "create", "s"}},
+	{WrongArity, []string{"Exec", "now"}},
 	{WrongArity, []string{"ZUNIONSTORE", "d", "0"}},
 }
 
