@@ -45,7 +45,7 @@ func (w *Worker) keepsOrder(c *client, s uint16) bool {
 		c.era = w.order.era
 		return true
 	}
-	if int32(w.order.changed[s]-c.era) <= 0 {
+	if c.era == w.order.era || int32(w.order.changed[s]-c.era) <= 0 {
 		return true
 	}
 	c.HoldForOrder()
