@@ -100,7 +100,9 @@ func startLoad(t *testing.T, p *harness.Proxy, slots ...int) *load {
 		for _, depth := range []int{0, 4} {
 			s := &stream{name: fmt.Sprintf("RESP%d/depth%d/", proto, depth), conn: p.DialProto(t, proto), depth: depth}
 			for _, number := range slots {
-				s.keys = append(s.keys, tag(number)+s.name)
+				key := tag(number) + s.name
+				s.keys = append(s.keys, key)
+				mustDo(t, s.conn, "DEL", key+"n") // of an earlier load
 			}
 			l.streams = append(l.streams, s)
 			l.running.Go(func() { l.run(s) })

@@ -1,0 +1,103 @@
+package cluster
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+
+	"mithril/tools/testbed"
+)
+
+// TestEndpoints runs clusters whose nodes name each other in every way there is: group H
+// of the field cases. However a node is named, it is one node, with one connection for
+// one client.
+func TestEndpoints(t *testing.T) {
+	kinds := map[string]testbed.Options{
+		"unknown endpoint":        {Config: []string{"cluster-preferred-endpoint-type unknown-endpoint"}},
+		"hostname":                {Hostname: "localhost", Config: []string{"cluster-preferred-endpoint-type hostname"}},
+		"hostname beside address": {Hostname: "localhost"},
+	}
+	if l, err := net.Listen("tcp6", "[::1]:0"); err == nil {
+		l.Close()
+		kinds["IPv6"] = testbed.Options{Config: []string{"bind 127.0.0.1 ::1", "cluster-announce-ip ::1"}}
+	}
+	for name, options := range kinds {
+		t.Run(name, func(t *testing.T) {
+			options.Primaries, options.Replicas = 2, testbed.NoReplicas
+			cluster := testbed.RunCluster(t, options)
+			eachEngine(t, func(t *testing.T, engine string) { testEndpoints(t, cluster, engine) })
+		})
+	}
+}
+
+func testEndpoints(t *testing.T, cluster *testbed.Cluster, engine string) {
+	const number = 300
+	p := start(t, engine, cluster.Addrs()[0])
+	c := p.Dial(t)
+	key, far := tag(number), tag(16000)
+	await(t, c, "OK", "MSET", key, "1", far, "2")
+	for _, ends := range [][2]int{{0, 1}, {1, 0}} {
+		move := testbed.Move{Slot: number, From: ends[0], To: ends[1]}
+		move.Hook = func(testbed.MoveStep) error {
+			if got := mustDo(t, c, "MGET", key, far); fmt.Sprint(got) != "[1 2]" {
+				t.Errorf("MGET: %v", got)
+			}
+			if got := mustDo(t, c, "GET", key); got != "1" {
+				t.Errorf("GET: %v", got)
+			}
+			return nil
+		}
+		if err := cluster.MoveSlotLegacy(t.Context(), move); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if infoNumber(t, c, "redirections") == 0 {
+		t.Error("there was no redirect: this has tested nothing")
+	}
+	for _, node := range cluster.Nodes() {
+		if n := pipesAt(t, node); n != 1 {
+			t.Errorf("node %s has %d connections of one client, want 1", node.Addr(), n)
+		}
+	}
+	if n := linesWith(p, "level=warning"); n != 0 {
+		t.Errorf("%d warnings are logged:\n%s", n, p.Log())
+	}
+}
+
+// pipesAt counts the proxy's connections for clients at a node.
+func pipesAt(t *testing.T, node *testbed.Node) int {
+	t.Helper()
+	c, err := node.Dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	return strings.Count(mustDo(t, c, "CLIENT", "LIST").(string), " name=mithril ")
+}
+
+// The announced address can be one that is meant for others: address-map turns it into
+// one that can be dialed from here.
+func TestAddressMap(t *testing.T) {
+	cluster := testbed.RunCluster(t, testbed.Options{
+		Primaries: 2, Replicas: testbed.NoReplicas, Config: []string{"cluster-preferred-endpoint-type hostname"}, Hostname: "node.invalid",
+	})
+	eachEngine(t, func(t *testing.T, engine string) {
+		p := start(t, engine, cluster.Addrs()[1], "--address-map", "node.invalid=127.0.0.1")
+		c := p.Dial(t)
+		await(t, c, "OK", "MSET", tag(300), "1", tag(16000), "2")
+		move := testbed.Move{Slot: 300, From: 0, To: 1, Hook: func(testbed.MoveStep) error {
+			if got := mustDo(t, c, "GET", tag(300)); got != "1" {
+				t.Errorf("GET: %v", got)
+			}
+			return nil
+		}}
+		if err := cluster.MoveSlotLegacy(t.Context(), move); err != nil {
+			t.Fatal(err)
+		}
+		move.From, move.To = 1, 0
+		if err := cluster.MoveSlotLegacy(t.Context(), move); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
