@@ -129,3 +129,12 @@ func anys(words ...string) []any {
 	}
 	return args
 }
+
+func number(t *testing.T, text string) int {
+	t.Helper()
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
