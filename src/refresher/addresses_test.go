@@ -55,6 +55,49 @@ func TestUnreachableNodeIsNamed(t *testing.T) {
 	}
 }
 
+// A node that does not tell its version is not pestered: once a period, and never twice at a time.
+func TestProbesAreBounded(t *testing.T) {
+	t.Parallel()
+	probes := func(n *fakeNode) int { return n.count("INFO SERVER") - n.count("CLUSTER SLOTS") }
+	a, refusing := newFakeNode(t), newFakeNode(t)
+	a.serveMap(3, span{0, 16383, []named{a.as("a"), refusing.as("b")}})
+	r := start(t, Options{Bootstrap: []string{a.addr}})
+	r.await("log line", func() bool { return r.log.count("condition=refused") == 1 })
+	for range 4 {
+		r.refresh()
+	}
+	r.await("one probe within a period", func() bool { return probes(refusing) == 1 })
+	b, silent := newFakeNode(t), newFakeNode(t)
+	b.serveMap(3, span{0, 16383, []named{b.as("a"), silent.as("b")}})
+	silent.setSilent(true)
+	r = start(t, Options{Bootstrap: []string{b.addr}, Period: 20 * time.Millisecond, Timeout: time.Minute})
+	r.await("refreshes", func() bool { return r.Stats().Refreshes > 10 })
+	r.await("one probe at a time", func() bool { return probes(silent) == 1 })
+}
+
+func TestConditionsForgetAddresses(t *testing.T) {
+	t.Parallel()
+	c := conditions{}
+	for _, about := range []subject{theMap, answerOf("a"), nameOf("b"), reachOf("b")} {
+		if !c.becomes(about, "bad") || c.becomes(about, "bad") {
+			t.Errorf("%v: the change is not seen once", about)
+		}
+	}
+	c.keep(map[string]bool{"b": true})
+	if len(c) != 3 || c[answerOf("a")] != fine {
+		t.Errorf("kept %v", c)
+	}
+	if !c.becomes(nameOf("b"), fine) || len(c) != 2 {
+		t.Errorf("what is fine is kept: %v", c)
+	}
+	r := New(Options{Period: time.Second})
+	r.conditions.becomes(reachOf("gone"), "unreachable")
+	r.reportOutcome(outcome{best: &answer{addr: "a", snapshot: &topology.Snapshot{}}})
+	if r.conditions[reachOf("gone")] != fine {
+		t.Error("a node that left the map is kept")
+	}
+}
+
 // Endpoints that a node leaves open are at the host that was asked (case H02).
 func TestContract_TOPO2_OpenEndpoints(t *testing.T) {
 	t.Parallel()
@@ -74,6 +117,28 @@ func TestContract_TOPO2_OpenEndpoints(t *testing.T) {
 	r.awaitMap()
 	if !slices.Equal(r.addrs(), []string{a.addr}) {
 		t.Errorf("null host: nodes %v, want %s", r.addrs(), a.addr)
+	}
+}
+
+// Nodes that prefer different names tell one map (case H03).
+func TestContract_TOPO2_NodesThatPreferDifferentNames(t *testing.T) {
+	t.Parallel()
+	a, b := newFakeNode(t), newFakeNode(t)
+	withName := func(host, key, value string) string {
+		plain := slotMap(span{0, 16383, []named{{host, a.port, "a"}, {host, b.port, "b"}}})
+		return strings.ReplaceAll(plain, "*0\r\n", "*2\r\n"+bulk(key)+bulk(value))
+	}
+	a.script("CLUSTER SLOTS", withName("127.0.0.1", "hostname", "x.example"))
+	b.script("CLUSTER SLOTS", withName("x.example", "ip", "127.0.0.1"))
+	names := newZone()
+	names.set("x.example", "127.0.0.1")
+	r := start(t, Options{Bootstrap: []string{a.addr}, Lookup: names.lookup})
+	r.awaitMap()
+	for range 8 {
+		r.refresh()
+	}
+	if b.count("CLUSTER SLOTS") == 0 || r.Current().Epoch != 1 || !slices.Equal(r.addrs(), []string{a.addr, b.addr}) {
+		t.Errorf("%v, nodes %v", r.Current(), r.addrs())
 	}
 }
 

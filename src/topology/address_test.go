@@ -45,11 +45,12 @@ func TestContract_TOPO2_Imitations(t *testing.T) {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 	a, b, c := list{"h", 1}, list{"h", 2}, list{"h", 3}
-	s = mustParse(t, encode(false, list{list{0, 9, a, b, c}, list{10, 19, b, a, c}, list{20, 29, a, c}}), nil, Source{})
+	s = mustParse(t, encode(false, list{list{0, 9, a, b, c}, list{10, 19, b, a, c}, list{20, 29, a, c}, list{30, 39, b, a, c}}), nil, Source{})
 	want := `0-9 shard 0
 10-19 shard 1
 20-29 shard 0
-30-16383 nobody
+30-39 shard 1
+40-16383 nobody
  h:1 [h:1] shard 0 primary unknown
  h:2 [h:2] shard 1 primary unknown
  h:3 [h:3] shard 0 replica unknown
