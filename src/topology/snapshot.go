@@ -5,10 +5,12 @@ import (
 	"net/netip"
 	"slices"
 	"time"
+
+	"mithril/src/slot"
 )
 
 // SlotCount is the number of hash slots of a cluster (cluster specification, "Key distribution model").
-const SlotCount = 16384
+const SlotCount = slot.Count
 
 // NoShard marks a slot that no shard owns.
 const NoShard = 0xffff
