@@ -18,6 +18,7 @@ import (
 	"mithril/src/refresher"
 	"mithril/src/stats"
 	"mithril/src/sys"
+	"mithril/src/topology"
 	"mithril/src/worker"
 )
 
@@ -46,6 +47,7 @@ type Proxy struct {
 	shared    worker.Shared
 	engine    string
 	seats     []*seat
+	addresses topology.AddressMap
 	refresher *refresher.Refresher
 	admin     *admin.Server
 	clients   int64 // maxclients as far as descriptors allow it
@@ -67,6 +69,9 @@ func Start(c *conf.Config, log *slog.Logger) (*Proxy, error) {
 	runtime.GOMAXPROCS(c.WorkerThreads + controlThreads)
 	debug.SetGCPercent(gcPercent)
 	if err := p.keepOffWorkers(); err != nil {
+		return nil, err
+	}
+	if p.addresses, err = addressMap(c); err != nil {
 		return nil, err
 	}
 	p.refresher = refresher.New(p.refresherOptions())

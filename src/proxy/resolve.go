@@ -6,7 +6,9 @@ import (
 	"strconv"
 	"time"
 
+	"mithril/src/conf"
 	"mithril/src/refresher"
+	"mithril/src/topology"
 )
 
 // resolve turns an address as nodes name it into one to dial, for the workers: it does
@@ -22,25 +24,17 @@ func (p *Proxy) resolve(host []byte, port uint16, from netip.AddrPort) (netip.Ad
 		}
 	}
 	named := net.JoinHostPort(string(host), strconv.Itoa(int(port)))
-	addr, err := netip.ParseAddrPort(p.mapAddr(named))
+	addr, err := netip.ParseAddrPort(p.addresses.Apply(named))
 	return addr, err == nil
 }
 
-// mapAddr replaces an announced address as address-map says.
-func (p *Proxy) mapAddr(announced string) string {
-	host, port, err := net.SplitHostPort(announced)
-	if err != nil {
-		return announced
+// addressMap is address-map as the topology reads it.
+func addressMap(c *conf.Config) (topology.AddressMap, error) {
+	var mappings []topology.Mapping
+	for _, m := range c.AddressMap {
+		mappings = append(mappings, topology.Mapping{From: m.From, To: m.To})
 	}
-	for _, m := range p.conf.AddressMap {
-		switch m.From {
-		case announced:
-			return m.To
-		case host:
-			return net.JoinHostPort(m.To, port)
-		}
-	}
-	return announced
+	return topology.NewAddressMap(mappings)
 }
 
 func (p *Proxy) refresherOptions() refresher.Options {
@@ -48,7 +42,7 @@ func (p *Proxy) refresherOptions() refresher.Options {
 	o := refresher.Options{
 		Bootstrap: c.Bootstrap, User: c.TopologyUser, Pass: c.TopologyPass,
 		Timeout: time.Duration(c.TopologyTimeoutMs) * time.Millisecond, Period: time.Duration(c.TopologyRefreshSecs) * time.Second,
-		RequireFullCoverage: c.RequireFullCoverage, AddressMap: p.mapAddr, Log: p.log.With("part", "topology"),
+		RequireFullCoverage: c.RequireFullCoverage, AddressMap: p.addresses.Apply, Log: p.log.With("part", "topology"),
 	}
 	if o.Pass == "" {
 		o.User, o.Pass = c.BackendAuthUser, c.BackendAuthPass

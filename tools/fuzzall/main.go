@@ -108,7 +108,7 @@ const stopTimeout = 5 * time.Second
 
 // fuzz runs one target and returns what it wrote.
 func fuzz(ctx context.Context, dir string, t target, each time.Duration) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-fuzz", "^"+t.name+"$", "-fuzztime", each.String(), t.pkg)
+	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-fuzz", "^"+t.name+"$", "-fuzztime", each.String(), "-fuzzminimizetime", "50x", t.pkg)
 	cmd.Dir = dir
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = stopTimeout
