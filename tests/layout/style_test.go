@@ -79,7 +79,7 @@ var exportedRule = rule{
 		for _, d := range s.file.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
-				if d.Recv == nil || !slices.Contains(wellKnown, d.Name.Name) {
+				if d.Recv == nil || isExportedType(d.Recv.List[0].Type) && !slices.Contains(wellKnown, d.Name.Name) {
 					missing(d.Name, d.Doc)
 				}
 			case *ast.GenDecl:
@@ -101,7 +101,19 @@ var exportedRule = rule{
 		{"src/slot/x.go", `package slot; func F() {}`},
 		{"src/slot/x.go", `package slot; type T int`},
 		{"src/slot/x.go", `package slot; const C = 1`},
+		{"src/slot/x.go", `package slot; func (t *T) F() {}`},
 	},
+}
+
+// isExportedType says that the type of a receiver is exported.
+func isExportedType(receiver ast.Expr) bool {
+	exported := false
+	ast.Inspect(receiver, func(n ast.Node) bool {
+		name, ok := n.(*ast.Ident)
+		exported = exported || ok && name.IsExported()
+		return !ok
+	})
+	return exported
 }
 
 var gofmtRule = rule{
