@@ -161,3 +161,22 @@ func TestContract_PROTO3_ProtocolOfEachSession(t *testing.T) {
 		}
 	})
 }
+
+// TestContract_PROTO3_HelloKeepsTheOrder: what a session asks for behind HELLO takes
+// another connection to the node, and yet nothing overtakes what it asked for before.
+func TestContract_PROTO3_HelloKeepsTheOrder(t *testing.T) {
+	const rounds = 300
+	harness.Matrix(t, func(t *testing.T, e *harness.Env) {
+		c := e.Proxy.Dial(t)
+		for i := range rounds {
+			value := fmt.Sprint("value:", i)
+			replies, err := c.Pipeline([]any{"SET", "k", value}, []any{"HELLO", 3 - i%2}, []any{"GET", "k"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if replies[0] != "OK" || replies[2] != value {
+				t.Fatalf("round %d: SET, HELLO, GET gave %v, %v, want OK, %s", i, replies[0], replies[2], value)
+			}
+		}
+	})
+}

@@ -115,3 +115,42 @@ func TestCase_J10_NullsInARow(t *testing.T) {
 		}
 	})
 }
+
+// TestCase_J06_Nesting: no depth of nesting takes the proxy's stack.
+func TestCase_J06_Nesting(t *testing.T) {
+	const (
+		requestDepth = 1_000 // read at once: a node resets a connection that it has not read to its end
+		deepest      = 100_000
+		replyDepth   = 2_000 // Lua refuses to convert much deeper tables
+	)
+	script := fmt.Sprintf("local t = 1; for i = 1, %d do t = {t} end; return t", replyDepth)
+	want := strings.Repeat("*1\r\n", replyDepth) + ":1\r\n"
+	harness.Matrix(t, func(t *testing.T, e *harness.Env) {
+		got := e.Pair(t, 2).SameEnd(t, strings.Repeat("*1\r\n", requestDepth))
+		if want := "-ERR Protocol error: expected '$', got '*'\r\n"; got != want {
+			t.Errorf("the lone node answered %q, want %q", got, want)
+		}
+		if err := e.Proxy.Dial(t).Write([]byte(strings.Repeat("*1\r\n", deepest))); err != nil {
+			t.Logf("while the proxy closed: %v", err)
+		}
+		harness.Expect(t, e.Proxy.Dial(t), array("PING"), "+PONG\r\n")
+		for name, c := range map[string]*testbed.Conn{"lone node": e.DialLone(t), "proxy": e.Proxy.Dial(t)} {
+			if err := c.Write([]byte(array("EVAL", script, 1, "k"))); err != nil {
+				t.Fatal(err)
+			}
+			reply := make([]byte, len(want))
+			if _, err := io.ReadFull(deadlined(t, c), reply); err != nil || string(reply) != want {
+				t.Errorf("%s: got %s (%v), want %s", name, harness.Clip(reply), err, harness.Clip(want))
+			}
+		}
+	})
+}
+
+// deadlined is the connection below with a deadline for all that is read from it.
+func deadlined(t *testing.T, c *testbed.Conn) io.Reader {
+	t.Helper()
+	if err := c.NetConn().SetReadDeadline(time.Now().Add(testbed.DefaultTimeout)); err != nil {
+		t.Fatal(err)
+	}
+	return c.NetConn()
+}

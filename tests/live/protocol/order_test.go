@@ -66,11 +66,14 @@ func TestCase_C04_BufferEdgeSizes(t *testing.T) {
 	for size := range 600 {
 		sizes = append(sizes, size)
 	}
-	for _, edge := range []int{1024, 2048, 4096, 8192, chunk, 2 * chunk, 3 * chunk, 64 << 10, 5 * chunk, 256 << 10, 1 << 20} {
+	for _, edge := range []int{1024, 4096, chunk, 2 * chunk, 3 * chunk, 64 << 10} {
 		// From the value alone up to the value with all that stands around it.
 		for d := -48; d <= 3; d++ {
 			sizes = append(sizes, edge+d)
 		}
+	}
+	for d := -3; d <= 3; d++ {
+		sizes = append(sizes, 5*chunk+d, 1<<20+d)
 	}
 	harness.Matrix(t, func(t *testing.T, e *harness.Env) {
 		c := e.Proxy.Dial(t)
