@@ -33,6 +33,7 @@ type client struct {
 	ending   ending
 	bytewise bool
 	deaf     bool // reads nothing while the faults last
+	stubborn bool // nor after that, until it breaks its connection
 	depth    int
 
 	sent    int // requests handed to out
@@ -84,7 +85,7 @@ func (c *client) connect() {
 	near.watch(c.readable, c.act)
 	c.server.backlog = append(c.server.backlog, &inbound{end: far, addr: clientAddr(c.number)})
 	c.server.mark()
-	if c.ending == endAbort {
+	if c.ending == endAbort && !c.stubborn {
 		c.world.after(c.world.between(0, 300*millisecond), c.abort)
 	}
 	c.act()
@@ -118,6 +119,9 @@ func (c *client) act() {
 	pause := int64(0)
 	if !c.rushing {
 		pause = c.world.between(0, 200*microsecond)
+		if c.got == c.sent {
+			pause = c.world.between(0, c.config.Pace)
+		}
 	}
 	c.world.after(pause, func() {
 		c.acting = false
@@ -168,7 +172,7 @@ func (c *client) allSent() {
 
 // readable takes replies.
 func (c *client) readable() {
-	if c.done || c.deaf && !c.rushing {
+	if c.done || c.deaf && (!c.rushing || c.stubborn) {
 		return
 	}
 	for len(c.end.in.arrived) > 0 {
@@ -237,7 +241,7 @@ func (c *client) closed() {
 // rush makes the client go on as fast as it can, for the end of the run.
 func (c *client) rush() {
 	c.rushing = true
-	if c.ending == endAbort && !c.done {
+	if c.ending == endAbort && !c.done && !c.stubborn {
 		c.abort()
 	}
 	if c.end != nil && !c.done {

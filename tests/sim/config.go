@@ -20,6 +20,8 @@ type Config struct {
 	Lanes       int   // connections per node and protocol
 	Depth       int   // requests that a session has outstanding, at most
 	ValueBytes  int   // of a value, at most
+	Bulky       bool  // most values are as long, not a few
+	Pace        int64 // most that a session waits between requests, ns
 	Password    bool
 	MaxClients  int   // 0: as many as there are
 	SoftOutput  int64 // bytes; 0: none
@@ -41,7 +43,7 @@ type Faults struct {
 	ShortRecv    float64 // received bytes come in small pieces, down to one
 	NoBuffers    float64 // a receive ends although there are chunks
 	Backlog      float64 // a turn gets only a few of its events
-	LateSent     float64 // the end of a send is told long after its bytes arrived
+	Late         float64 // the end of a send, or of a receive that was stopped, is told late
 	Stale        float64 // an event comes for a socket closed before
 	Wake         float64 // a wait ends for nothing
 	Descriptors  float64 // accepting ends for want of descriptors
@@ -77,7 +79,7 @@ func (f *Faults) list() []struct {
 		most float64
 	}{
 		{"short-send", &f.ShortSend, 0.5}, {"short-recv", &f.ShortRecv, 0.5}, {"no-buffers", &f.NoBuffers, 0.1},
-		{"backlog", &f.Backlog, 0.5}, {"late-sent", &f.LateSent, 0.3}, {"stale", &f.Stale, 0.05}, {"wake", &f.Wake, 0.05},
+		{"backlog", &f.Backlog, 0.5}, {"late", &f.Late, 0.3}, {"stale", &f.Stale, 0.05}, {"wake", &f.Wake, 0.05},
 		{"descriptors", &f.Descriptors, 0.3}, {"node-reset", &f.NodeReset, 0.3}, {"node-stall", &f.NodeStall, 0.3},
 		{"node-slow-dial", &f.NodeSlowDial, 0.5}, {"node-refuse", &f.NodeRefuse, 0.5}, {"node-greeting", &f.NodeGreeting, 0.3},
 		{"mid-reply", &f.MidReply, 0.01}, {"bad-reply", &f.BadReply, 0.01}, {"bad-redirect", &f.BadRedirect, 0.1},
@@ -102,6 +104,8 @@ func NewConfig(seed uint64) Config {
 		Lanes:      pick(1, 1, 2, 3),
 		Depth:      pick(1, 4, 16, 64),
 		ValueBytes: pick(20, 3000, 40_000),
+		Bulky:      rng.IntN(4) == 0,
+		Pace:       int64(pick(0, 1, 20)) * millisecond,
 		Password:   rng.IntN(4) == 0,
 		SoftOutput: int64(pick(0, 0, 4<<10, 256<<10)),
 	}
@@ -118,17 +122,7 @@ func NewConfig(seed uint64) Config {
 		c.Timeout = int64(pick(200, 1000)) * millisecond
 		c.ValueBytes = min(c.ValueBytes, 3000) // larger ones can take as long to pass
 	}
-	switch rng.IntN(24) {
-	case 0:
-		c.HardOutput = int64(pick(1<<10, 16<<10, 256<<10))
-	case 1:
-		c.Idle = int64(pick(50, 300)) * millisecond
-	case 2:
-		c.Scarce = pick(8<<10, 64<<10, 512<<10)
-	case 3, 4:
-		c.Stop = rng.Int64N(second)
-		c.Cutoff = rng.IntN(2) == 0
-	}
+	c.odd(rng)
 	for kind := range c.Weights {
 		c.Weights[kind] = max(0, rng.IntN(9)-2)
 	}
@@ -140,7 +134,41 @@ func NewConfig(seed uint64) Config {
 			*fault.p = fault.most * rng.Float64()
 		}
 	}
+	c.theme(rng)
 	return c
+}
+
+// odd makes some seeds meet what ends sessions or memory.
+func (c *Config) odd(rng *rand.Rand) {
+	pick := func(list ...int) int { return list[rng.IntN(len(list))] }
+	switch rng.IntN(24) {
+	case 0:
+		c.HardOutput = int64(pick(1<<10, 16<<10, 256<<10))
+	case 1:
+		c.Idle = int64(pick(50, 300)) * millisecond
+	case 2:
+		c.Scarce = pick(8<<10, 64<<10, 512<<10)
+	case 3, 4:
+		c.Stop = rng.Int64N(second)
+		c.Cutoff = rng.IntN(2) == 0
+	}
+}
+
+// theme lets some seeds combine what chance seldom brings together.
+func (c *Config) theme(rng *rand.Rand) {
+	switch rng.IntN(8) {
+	case 0: // slow readers of values that are sent by reference, and hardly a receive chunk
+		c.Chunks, c.Room, c.ValueBytes, c.Bulky, c.Depth, c.Sessions = 4, 4<<10, 6000, true, 64, 16
+		c.Weights[opGet], c.Weights[opSet] = 10, 10
+		c.F.SlowReader, c.F.Abort, c.F.Late = 0.5, 0.5, 0.3
+		if rng.IntN(2) == 0 {
+			c.SoftOutput = 4 << 10
+		}
+	case 1: // slots that move all the time under sessions that wait for each reply, or do not
+		c.F.Migrate, c.Pace, c.Sessions = 1, 4*millisecond, 16
+		c.Depth = 1 + 7*rng.IntN(2)
+		c.F.SelfMoved, c.F.BadRedirect = 0, 0
+	}
 }
 
 // String lists what is switched on.
@@ -148,17 +176,19 @@ func (c *Config) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d: %d sessions of up to %d requests, depth %d, values to %d bytes, %d chunks, room %d, latency %d us, %d lanes",
 		c.Seed, c.Sessions, c.Requests, c.Depth, c.ValueBytes, c.Chunks, c.Room, c.Latency/microsecond, c.Lanes)
-	if c.Password {
-		b.WriteString(", password")
-	}
-	if c.Cutoff {
-		b.WriteString(", cutoff")
+	for _, option := range []struct {
+		name string
+		on   bool
+	}{{"password", c.Password}, {"bulky", c.Bulky}, {"cutoff", c.Cutoff}} {
+		if option.on {
+			b.WriteString(", " + option.name)
+		}
 	}
 	for _, option := range []struct {
 		name  string
 		value int64
 	}{
-		{"maxclients", int64(c.MaxClients)}, {"soft output", c.SoftOutput}, {"batch window us", c.BatchWindow / microsecond},
+		{"pace ms", c.Pace / millisecond}, {"maxclients", int64(c.MaxClients)}, {"soft output", c.SoftOutput}, {"batch window us", c.BatchWindow / microsecond},
 		{"timeout ms", c.Timeout / millisecond}, {"hard output", c.HardOutput}, {"idle ms", c.Idle / millisecond},
 		{"memory", int64(c.Scarce)}, {"stop ms", c.Stop / millisecond},
 	} {

@@ -45,6 +45,7 @@ type request struct {
 	slots           []uint16
 	behind          bool                      // sent behind the session's last request: must not be answered
 	local           func(reply []byte) string // for requests that no node sees: what is wrong with a reply, if anything
+	alone           bool                      // the session has one request under way at a time
 	executions      []execution
 	outcome         outcome
 }
@@ -150,41 +151,40 @@ type excuse struct {
 	prefix, part string
 	outcome      outcome
 	excused      func(c *Config) bool
+	crowd        bool // and only if the session has other requests under way
 }
 
 var excuses = []excuse{
-	{"-ERR connection to node ", "outcome of the command is unknown", unknown, (*Config).losesConnections},
-	{"-TRYAGAIN node ", "the request was not sent", refused, (*Config).losesConnections},
-	{"-TRYAGAIN slot ", "is being moved", refused, func(c *Config) bool { return c.F.Migrate+c.F.SelfMoved+c.F.BadRedirect > 0 }},
-	{"-TRYAGAIN Multiple keys request during rehashing of slot", "", refused, func(c *Config) bool { return c.F.Migrate > 0 }},
-	{"-CLUSTERDOWN Hash slot not served", "", refused, func(c *Config) bool { return c.F.LateMap > 0 }},
-	{"-CLUSTERDOWN The cluster is down", "", refused, func(c *Config) bool { return c.F.NodeDown > 0 }},
-	{"-ERR out of memory for the request", "", refused, func(c *Config) bool { return c.Scarce > 0 }},
-	{"-ERR node ", "malformed redirect", refused, func(c *Config) bool { return c.F.BadRedirect > 0 }},
+	{prefix: "-ERR connection to node ", part: "outcome of the command is unknown", outcome: unknown, excused: (*Config).losesConnections},
+	{prefix: "-TRYAGAIN node ", part: "the request was not sent", outcome: refused, excused: (*Config).losesConnections},
+	{prefix: "-TRYAGAIN slot ", outcome: refused, excused: func(c *Config) bool { return c.F.SelfMoved+c.F.BadRedirect > 0 }},
+	{prefix: "-TRYAGAIN slot ", outcome: refused, excused: func(c *Config) bool { return c.F.Migrate > 0 }, crowd: true},
+	{prefix: "-TRYAGAIN Multiple keys request", outcome: refused, excused: func(c *Config) bool { return c.F.Migrate > 0 }},
+	{prefix: "-CLUSTERDOWN Hash slot not served", outcome: refused, excused: func(c *Config) bool { return c.F.LateMap > 0 }},
+	{prefix: "-CLUSTERDOWN The cluster is down", outcome: refused, excused: func(c *Config) bool { return c.F.NodeDown > 0 }},
+	{prefix: "-ERR out of memory for the request", outcome: refused, excused: func(c *Config) bool { return c.Scarce > 0 }},
+	{prefix: "-ERR node ", part: "malformed redirect", outcome: refused, excused: func(c *Config) bool { return c.F.BadRedirect > 0 }},
 }
 
 // errorReply judges an error: it is what a node has answered, or one with an excuse.
 func (j *judge) errorReply(q *request, reply []byte) (wrong string) {
+	known := false
 	for _, x := range excuses {
 		if !bytes.HasPrefix(reply, []byte(x.prefix)) || !bytes.Contains(reply, []byte(x.part)) {
 			continue
 		}
+		known = true
+		if j.probing && j.config.Scarce == 0 || !x.excused(j.config) || x.crowd && q.alone {
+			continue
+		}
 		q.outcome = x.outcome
-		switch {
-		case j.probing && j.config.Scarce == 0:
-			return "an error after the faults are over"
-		case !x.excused(j.config):
-			return "an error that nothing in this run explains"
-		case x.outcome == unknown:
-			return ""
-		}
-		if opSplit[q.op] && len(q.executions) < q.parts() {
-			return "" // some part was refused
-		}
-		if len(q.executions) > 0 {
+		if x.outcome == refused && len(q.executions) > 0 && !(opSplit[q.op] && len(q.executions) < q.parts()) {
 			return "it was executed"
 		}
 		return ""
+	}
+	if known {
+		return "an error that nothing in this run explains"
 	}
 	q.outcome = answered
 	return q.matches(reply)

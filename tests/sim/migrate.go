@@ -1,5 +1,7 @@
 package sim
 
+import "slices"
+
 // bases are the keys of a tag, without request numbers.
 var bases = [...]string{"k0", "k1", "k2", "n0", "s0"}
 
@@ -11,7 +13,8 @@ func keyOf(tag, base string) string { return "{" + tag + "}" + base }
 const restTime = 500 * millisecond
 
 // migrate moves the slot of one tag to another node, step by step, while it is used:
-// as redis-cli does it. (Redis documentation, "CLUSTER SETSLOT")
+// as redis-cli does it, or with the first two steps in the wrong order, as other tools do.
+// (Redis documentation, "CLUSTER SETSLOT")
 //
 //	target   IMPORTING               owner
 //	source              MIGRATING               points to target
@@ -28,11 +31,22 @@ func (k *cluster) migrate() {
 	target := k.nodes[(source.index+1+w.rng.IntN(primaries-1))%primaries]
 	k.moving = append(k.moving, move{slot, target})
 	pause := func() int64 { return w.between(0, 1<<w.rng.IntN(6)*millisecond) }
-	w.trace("importing", int64(target.index), int64(slot), nil)
-	target.importing = append(target.importing, move{slot, source})
+	steps := []func(){
+		func() {
+			w.trace("importing", int64(target.index), int64(slot), nil)
+			target.importing = append(target.importing, move{slot, source})
+		},
+		func() {
+			w.trace("migrating", int64(source.index), int64(slot), nil)
+			source.migrating = append(source.migrating, move{slot, target})
+		},
+	}
+	if w.chance(0.3) {
+		slices.Reverse(steps)
+	}
+	steps[0]()
 	w.after(pause(), func() {
-		w.trace("migrating", int64(source.index), int64(slot), nil)
-		source.migrating = append(source.migrating, move{slot, target})
+		steps[1]()
 		k.moveKey(tag, 0, slot, source, target, pause)
 	})
 }

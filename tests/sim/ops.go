@@ -46,8 +46,8 @@ func (r *Ring) do(op *ring.Op) {
 		s.arm(op)
 	case ring.OpAcceptStop, ring.OpRecvStop:
 		if s.recv == recvArmed {
-			s.recv = recvStopping
-			s.mark()
+			s.recv, s.stopAt = recvStopping, r.world.now+r.late()
+			r.world.after(s.stopAt-r.world.now, s.mark)
 		}
 	case ring.OpSend:
 		s.begin(op)
@@ -119,7 +119,7 @@ func (s *socket) recvEvent(ev *ring.Event) bool {
 	}
 	r, in := s.ring, s.end.in
 	*ev = ring.Event{Kind: ring.RecvEnded, Token: s.recvToken, Socket: s.number, Data: noData}
-	stopping := s.recv == recvStopping || s.shut
+	stopping := s.recv == recvStopping && s.stopAt <= r.world.now || s.shut
 	switch {
 	case stopping && (len(in.arrived) == 0 || r.world.chance(0.5)):
 		ev.Err = ring.ErrCanceled
@@ -231,14 +231,18 @@ func (s *socket) progress() {
 		return // goes on when the wire has room
 	}
 	o.over = true
-	late := int64(0)
-	if r.world.chance(r.faults.LateSent) {
-		late = r.world.between(0, 20*millisecond)
-	}
-	r.world.after(late, func() {
+	r.world.after(r.late(), func() {
 		o.told = true
 		s.mark()
 	})
+}
+
+// late is how long the end of an operation is held back.
+func (r *Ring) late() int64 {
+	if r.world.chance(r.faults.Late) {
+		return r.world.between(0, 20*millisecond)
+	}
+	return 0
 }
 
 // writeSlices writes the bytes from..to of the slices, as far as the wire has room.

@@ -42,8 +42,9 @@ type socket struct {
 
 	recv      recvPhase
 	recvToken ring.Token
-	starved   bool // told ErrNoBuffers: the next OpRecv waits for a chunk
-	waiting   bool // in Ring.parked
+	stopAt    int64 // recvStopping: when it takes effect
+	starved   bool  // told ErrNoBuffers: the next OpRecv waits for a chunk
+	waiting   bool  // in Ring.parked
 
 	send    *sending
 	connect *connecting

@@ -33,8 +33,9 @@ const (
 // Result is what a run has shown.
 type Result struct {
 	Hash    uint64 // of the trace
-	Replies int
-	Turns   uint64
+	Replies int    // judged
+	Counted stats.Counters
+	Steps   map[string]int // how often each kind of step was traced
 	Err     error
 }
 
@@ -74,11 +75,11 @@ func (s *Simulator) run(c Config, log io.Writer, m *mutant) (result Result) {
 	}
 	w := newWorld(c.Seed, log)
 	defer func() {
-		result.Hash = w.hash
+		result.Hash, result.Steps = w.hash, w.steps
 		switch problem := recover().(type) {
 		case nil:
 		case Failure:
-			result.Err = fmt.Errorf("%s", problem.Text)
+			result.Err = problem
 		default:
 			result.Err = fmt.Errorf("at %.6fs: panic: %v\n%s", w.seconds(), problem, debug.Stack())
 		}
@@ -86,7 +87,7 @@ func (s *Simulator) run(c Config, log io.Writer, m *mutant) (result Result) {
 	r := newRun(w, c, s.memory, m)
 	r.play()
 	result.Replies = r.judge.replies
-	result.Turns = r.board.Read().Counters.Turns
+	result.Counted = r.board.Read().Counters
 	return result
 }
 
@@ -161,6 +162,11 @@ func (r *run) play() {
 	if r.config.Stop == 0 {
 		r.probe()
 	}
+	for _, c := range r.clients {
+		if c.stubborn {
+			c.abort()
+		}
+	}
 	r.judge.finish()
 	r.close()
 }
@@ -195,7 +201,7 @@ func (c *Config) probes() int {
 
 func (r *run) allDone() bool {
 	for _, c := range r.clients {
-		if !c.done {
+		if !c.done && !c.stubborn {
 			return false
 		}
 	}
@@ -207,10 +213,12 @@ func (k *cluster) quiet() bool {
 	return len(k.moving) == 0 && !k.fetching && k.published != nil && k.world.now > k.healed
 }
 
+// turnUntil turns until a time. A worker that has finished is not run any more.
 func (r *run) turnUntil(at int64) {
-	for r.world.now < at {
+	for r.world.now < at && !r.worker.Finished() {
 		r.worker.Turn()
 	}
+	r.world.advance(at)
 }
 
 // turnTo turns until a goal is reached, which must happen within some time.
@@ -226,7 +234,11 @@ func (r *run) turnTo(goal string, within int64, reached func() bool) {
 			}
 			r.world.fail("the worker does not %s within %d s: %+v%s", goal, within/second, r.worker.Census(), b.String())
 		}
-		r.worker.Turn()
+		if r.worker.Finished() {
+			r.world.advance(r.world.now + millisecond)
+		} else {
+			r.worker.Turn()
+		}
 	}
 }
 
@@ -236,7 +248,7 @@ func (r *run) newClient() (*client, *script) {
 		depth: 1 + r.world.rng.IntN(r.config.Depth),
 	}
 	r.clients = append(r.clients, c)
-	return c, &script{world: r.world, config: &r.config, tags: r.cluster.tags, session: c.number, proto: 2}
+	return c, &script{world: r.world, config: &r.config, tags: r.cluster.tags, session: c.number, proto: 2, alone: c.depth == 1}
 }
 
 // addClient adds a session with a life of its own.
@@ -252,6 +264,9 @@ func (r *run) addClient() {
 		c.ending = []ending{endClose, endClose, endHalf, endQuit}[w.rng.IntN(4)]
 	}
 	c.deaf = w.chance(f.SlowReader)
+	if c.deaf && w.chance(0.5) {
+		c.ending, c.stubborn = endAbort, true
+	}
 	c.bytewise = w.chance(f.BytewiseSend)
 	s.body(1 + w.rng.IntN(r.config.Requests))
 	c.farewell(s)

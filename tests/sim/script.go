@@ -41,10 +41,11 @@ type script struct {
 	proto    int
 	name     string
 	id       int64 // CLIENT ID once it is known
+	alone    bool  // one request at a time
 }
 
 func (s *script) add(q *request) {
-	q.session, q.number = s.session, len(s.requests)
+	q.session, q.number, q.alone = s.session, len(s.requests), s.alone
 	s.requests = append(s.requests, q)
 }
 
@@ -129,7 +130,7 @@ func (s *script) value() string {
 	w := s.world
 	head := fmt.Sprintf("v%d.%d\r\n$3\r\n", s.session, len(s.requests))
 	most := 24
-	if w.chance(0.2) {
+	if w.chance(0.2) || s.config.Bulky {
 		most = s.config.ValueBytes
 	}
 	size := w.rng.IntN(most + 1)

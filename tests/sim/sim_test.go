@@ -4,6 +4,8 @@ import (
 	"flag"
 	"os"
 	"testing"
+
+	"mithril/src/stats"
 )
 
 var (
@@ -16,20 +18,45 @@ var (
 // TestSeeds runs one seed after the other, up to the first that fails.
 func TestSeeds(t *testing.T) {
 	var s Simulator
+	var counted stats.Counters
+	steps := map[string]int{}
 	replies := 0
 	for i := range uint64(*seeds) {
 		c := NewConfig(*first + i)
 		result := s.Run(c, nil)
-		replies += result.Replies
-		if result.Err == nil {
-			continue
+		if result.Err != nil {
+			t.Errorf("%s\n%v", &c, result.Err)
+			c = Shrink(c, func(c Config) bool { return s.Run(c, nil).Err != nil })
+			t.Fatalf("shrunk to %s\n%v", &c, s.Run(c, nil).Err)
 		}
-		t.Errorf("%s\n%v", &c, result.Err)
-		c = Shrink(c, func(c Config) bool { return s.Run(c, nil).Err != nil })
-		t.Errorf("shrunk to %s\n%v", &c, s.Run(c, nil).Err)
-		break
+		replies += result.Replies
+		counted.Add(&result.Counted)
+		for what, n := range result.Steps {
+			steps[what] += n
+		}
 	}
-	t.Logf("%d replies judged", replies)
+	t.Logf("%d replies judged; %+v; %v", replies, counted, steps)
+	if *seeds >= 200 {
+		checkRarePaths(t, &counted, steps)
+	}
+}
+
+// checkRarePaths guards against a simulator that tests less than it seems to.
+func checkRarePaths(t *testing.T, counted *stats.Counters, steps map[string]int) {
+	for what, n := range map[string]uint64{
+		"MOVED": counted.Moved, "ASK": counted.Ask, "waits between redirects": counted.RedirectWaits,
+		"redirects that failed": counted.RedirectFailed, "stale events": counted.StaleEvents, "lost connections": counted.BackendLost,
+		"clients turned away": counted.Rejected, "protocol errors": counted.ProtocolErrors,
+	} {
+		if n == 0 {
+			t.Errorf("no %s in %d seeds", what, *seeds)
+		}
+	}
+	for _, what := range []string{"recv-stop", "failover", "migrated", "abort", "stop", "map"} {
+		if steps[what] == 0 {
+			t.Errorf("no step %q in %d seeds", what, *seeds)
+		}
+	}
 }
 
 // TestSeed runs one seed, for a look at its trace.
@@ -43,7 +70,7 @@ func TestSeed(t *testing.T) {
 	} else {
 		result = s.Run(c, nil)
 	}
-	t.Logf("%d replies, %d turns, trace %x", result.Replies, result.Turns, result.Hash)
+	t.Logf("%d replies, %d turns, trace %x", result.Replies, result.Counted.Turns, result.Hash)
 	if result.Err != nil {
 		t.Error(result.Err)
 	}
@@ -101,6 +128,39 @@ func TestPipeliningLimits(t *testing.T) {
 		if r.judge.replies < test.requests {
 			t.Errorf("%s: %d replies to %d requests", test.name, r.judge.replies, test.requests)
 		}
+	}
+}
+
+// TestNothingOvertakesARedirectedRequest sends a request while an earlier one, for the same
+// key, waits between two redirects: the importing node has been told too late, and is just
+// then ready for the second request.
+func TestNothingOvertakesARedirectedRequest(t *testing.T) {
+	w := newWorld(1, nil)
+	r := newRun(w, Config{Chunks: 64, Room: 1 << 20, Latency: 10 * microsecond, Lanes: 1, Depth: 1}, make(region, regionBytes), nil)
+	slot := slotOf(keyOf("a", ""))
+	source := r.cluster.owner(slot)
+	target := r.cluster.nodes[(source.index+1)%primaries]
+	source.migrating = append(source.migrating, move{slot, target})
+	r.config.F.Migrate = 1 // so that ASK is no surprise
+
+	c, s := r.newClient()
+	c.rushing = true
+	s.keyed(opSet, []string{keyOf("a", "k0")}, []string{"v"})
+	s.keyed(opGet, []string{keyOf("a", "k0")}, nil)
+	c.farewell(s)
+	r.judge.sessions = append(r.judge.sessions, c.requests)
+	w.after(100*millisecond, c.connect)
+	w.after(101*millisecond, func() {
+		if r.worker.Census().Waiting != 1 {
+			t.Error("the first request does not wait between redirects")
+		}
+		target.importing = append(target.importing, move{slot, source})
+		c.depth = 2
+		c.act()
+	})
+	r.play()
+	if r.judge.replies < 2 || c.requests[0].outcome != answered || c.requests[1].outcome != answered {
+		t.Errorf("%s, outcomes %d and %d", c, c.requests[0].outcome, c.requests[1].outcome)
 	}
 }
 

@@ -21,6 +21,7 @@ type World struct {
 	future []event // heap: earliest first
 	order  uint64  // of the next event, so that events of one time keep their order
 	hash   uint64  // of everything traced
+	steps  map[string]int
 	log    io.Writer
 }
 
@@ -33,8 +34,10 @@ type event struct {
 // Failure is a broken expectation; run.go turns the panic that carries it into an error.
 type Failure struct{ Text string }
 
+func (f Failure) Error() string { return f.Text }
+
 func newWorld(seed uint64, log io.Writer) *World {
-	return &World{now: second, rng: rand.New(rand.NewPCG(seed, 0x6d697468)), hash: 14695981039346656037, log: log}
+	return &World{now: second, rng: rand.New(rand.NewPCG(seed, 0x6d697468)), hash: 14695981039346656037, log: log, steps: map[string]int{}}
 }
 
 // fail ends the run.
@@ -46,6 +49,7 @@ func (w *World) seconds() float64 { return float64(w.now-second) / float64(secon
 
 // trace adds a step to the run's hash, and prints it if somebody watches.
 func (w *World) trace(what string, a, b int64, text []byte) {
+	w.steps[what]++
 	w.mix(uint64(w.now))
 	for i := range len(what) {
 		w.mix(uint64(what[i]))
