@@ -149,3 +149,33 @@ func TestContract_ROUTE11_SelectOfOneDatabase(t *testing.T) {
 		harness.Expect(t, c, array("GET", "k"), "$1\r\nv\r\n")
 	})
 }
+
+// TestContract_ROUTE2_NotCarriedSaysSo: a command that exists and that the proxy does not
+// carry is refused by name, and no node hears of it.
+func TestContract_ROUTE2_NotCarriedSaysSo(t *testing.T) {
+	harness.Matrix(t, func(t *testing.T, e *harness.Env) {
+		nodes := primaries(t, e)
+		resetStats(t, nodes)
+		c := e.Proxy.Dial(t)
+		table := tableOf(t, e.Server)
+		for id := range table.Len() {
+			row := table.Row(uint16(id))
+			if row.Route != command.RouteLater || len(row.Subcommands()) > 0 {
+				continue
+			}
+			request := anys(call(row)...)
+			for !row.Accepts(len(request)) {
+				request = append(request, "1")
+			}
+			harness.Expect(t, c, array(request...), fmt.Sprintf("-ERR '%s' is not supported by this proxy\r\n", row.Name))
+			ours := map[string]int{"config|resetstat": len(nodes)}[row.Name] // by resetStats
+			if asked := calls(t, nodes, row.Name); asked != ours {
+				t.Errorf("%v reached a node", request)
+			}
+		}
+		for _, request := range [][]any{{"XREAD", "BLOCK", 10, "STREAMS", "s", "$"}, {"XREADGROUP", "GROUP", "g", "c", "BLOCK", 0, "STREAMS", "s", ">"}} {
+			harness.Expect(t, c, array(request...)+array("PING"),
+				fmt.Sprintf("-ERR '%s' is not supported by this proxy\r\n+PONG\r\n", strings.ToLower(request[0].(string))))
+		}
+	})
+}
