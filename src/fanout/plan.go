@@ -75,7 +75,8 @@ func span(args []resp.Arg, i, step int) (from, to uint32) {
 
 // FrameBytes is the size of part k's frame.
 func (p *Plan) FrameBytes(k int) int {
-	return len(p.appendHeader(nil, k)) + len(p.prefix) + int(p.Parts[k].bytes)
+	var line [24]byte
+	return len(p.appendHeader(line[:0], k)) + len(p.prefix) + int(p.Parts[k].bytes)
 }
 
 func (p *Plan) appendHeader(dst []byte, k int) []byte {
