@@ -24,7 +24,6 @@ func (s *Session) Answer(env *Env, seq uint32, reply buf.Slice) {
 		if s.window.parked > 0 {
 			s.unpark(env)
 		}
-		s.window.rest()
 		return
 	}
 	if !s.park(env, e, reply) {
@@ -48,7 +47,6 @@ func (s *Session) AnswerBytes(env *Env, seq uint32, reply []byte) {
 		s.unsent += int64(len(reply))
 		s.writeBytes(env, reply)
 		s.unpark(env)
-		s.window.rest()
 		return
 	}
 	slice, ok := env.Arena.Copy(reply)

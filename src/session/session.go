@@ -143,6 +143,10 @@ func (s *Session) drain(env *Env) {
 // Drain makes the session read no more requests; what it has asked is answered.
 func (s *Session) Drain(env *Env) { s.drain(env) }
 
+// Rest gives back what a burst has left behind, so that an idle session is small. It is
+// for now and then: a session that is as busy again has to allocate again.
+func (s *Session) Rest() { s.window.rest() }
+
 // Free gives back everything the session holds. Replies that are still to come must
 // not be given to it any more.
 func (s *Session) Free(env *Env) {

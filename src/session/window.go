@@ -58,7 +58,7 @@ func (w *window) grow() {
 	w.entries = bigger
 }
 
-// rest gives the ring back after a burst, so that an idle session stays small.
+// rest gives the ring back if it is idle after a burst.
 func (w *window) rest() {
 	if w.empty() && len(w.entries) > 4*windowMin {
 		w.entries = nil

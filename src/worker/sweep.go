@@ -58,6 +58,7 @@ func (w *Worker) sweepClient(c *client) {
 		return
 	}
 	c.CheckOutput(&w.env, w.now)
+	c.Rest()
 	if w.IdleTimeout > 0 && c.Pending() == 0 && w.now-c.heard > w.IdleTimeout {
 		c.Kill("")
 	}
