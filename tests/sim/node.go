@@ -56,7 +56,7 @@ type nodeConn struct {
 	proto     int
 	loggedIn  bool
 	asking    bool
-	selfMoved bool // answers every keyed request with MOVED to itself
+	selfMoved bool // answers requests for the node's own slots with MOVED to itself
 	busy      bool // work is scheduled
 	cut       bool // broke off within a reply: nothing more is served
 	closed    bool
@@ -269,7 +269,7 @@ func (c *nodeConn) route(keys []string, asking bool) (refusal string) {
 	switch {
 	case n.downUntil > w.now:
 		return "-CLUSTERDOWN The cluster is down\r\n"
-	case c.selfMoved:
+	case c.selfMoved && owner == n:
 		return n.redirect("MOVED", slot, n)
 	case owner == n && target != nil && missing > 0 && missing < len(keys):
 		return "-TRYAGAIN Multiple keys request during rehashing of slot\r\n"
