@@ -72,7 +72,7 @@ func (w *Worker) redirected(b *backend, r pipe.Reply, kind redirect.Kind) {
 		w.counters.Ask++
 	}
 	act, wait := redirect.Decide(int(r.Hops), w.MaxRedirects, w.bounce(r.Owner, r.Seq))
-	if kind == redirect.Moved && n == b.node && act == redirect.Resend {
+	if kind == redirect.Moved && n == b.node {
 		// The node names itself: what we have is not a connection to the node it
 		// thinks it is. Start over with a fresh one.
 		w.retire(b)
