@@ -157,8 +157,8 @@ type excuse struct {
 var excuses = []excuse{
 	{prefix: "-ERR connection to node ", part: "outcome of the command is unknown", outcome: unknown, excused: (*Config).losesConnections},
 	{prefix: "-TRYAGAIN node ", part: "the request was not sent", outcome: refused, excused: (*Config).losesConnections},
-	{prefix: "-TRYAGAIN slot ", outcome: refused, excused: func(c *Config) bool { return c.F.SelfMoved+c.F.BadRedirect > 0 }},
-	{prefix: "-TRYAGAIN slot ", outcome: refused, excused: func(c *Config) bool { return c.F.Migrate > 0 }, crowd: true},
+	{prefix: "-TRYAGAIN slot ", outcome: refused, excused: func(c *Config) bool { return c.F.BadRedirect > 0 }},
+	{prefix: "-TRYAGAIN slot ", outcome: refused, excused: func(c *Config) bool { return c.F.SelfMoved+c.F.Migrate > 0 }, crowd: true},
 	{prefix: "-TRYAGAIN Multiple keys request", outcome: refused, excused: func(c *Config) bool { return c.F.Migrate > 0 }},
 	{prefix: "-CLUSTERDOWN Hash slot not served", outcome: refused, excused: func(c *Config) bool { return c.F.LateMap > 0 }},
 	{prefix: "-CLUSTERDOWN The cluster is down", outcome: refused, excused: func(c *Config) bool { return c.F.NodeDown > 0 }},

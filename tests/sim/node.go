@@ -18,10 +18,15 @@ type node struct {
 	importing []move           // and in
 	conns     []*nodeConn
 
+	fooledAt    int64 // when a connection last became one that redirects to itself
 	refuseUntil int64
 	stallUntil  int64
 	downUntil   int64 // answers CLUSTERDOWN
 }
+
+// foolingPause lets those who dial again after a redirect to the same node find one that
+// serves.
+const foolingPause = 100 * millisecond
 
 // move is a slot in migration, with the other node.
 type move struct {
@@ -65,8 +70,9 @@ type nodeConn struct {
 func (n *node) accept() *end {
 	c := n.cluster
 	near, far := newWire(c.world, c.config.Latency, c.config.Room)
-	conn := &nodeConn{
-		node: n, end: far, proto: 2, loggedIn: !c.config.Password, selfMoved: c.world.chance(c.faults.SelfMoved),
+	conn := &nodeConn{node: n, end: far, proto: 2, loggedIn: !c.config.Password}
+	if c.world.now-n.fooledAt > foolingPause && c.world.chance(c.faults.SelfMoved) {
+		n.fooledAt, conn.selfMoved = c.world.now, true
 	}
 	n.conns = append(n.conns, conn)
 	far.watch(conn.readable, conn.flush)
