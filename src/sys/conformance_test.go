@@ -200,6 +200,34 @@ func TestRecvStopAtOnceAndTwice(t *testing.T) {
 	})
 }
 
+// Bytes may come before the end of a stopped receive, never after it.
+func TestRecvStopWithMoreToCome(t *testing.T) {
+	conformance(t, rigOptions{events: 1}, func(r *rig) {
+		s, peer := r.pair()
+		want := pattern(10*buf.ReceiveChunkBytes, 4)
+		write(r, peer, want)
+		var got []byte
+		for len(got) < len(want) {
+			r.arm(s, sessionToken)
+			got = append(got, r.consume(r.await(ring.Received, sessionToken))...)
+			r.give(ring.Op{Kind: ring.OpRecvStop, Socket: s})
+			for ended := false; !ended; {
+				r.turn(r.in(patience))
+				if e, ok := r.take(ring.Received, sessionToken); ok {
+					got = append(got, r.consume(e)...)
+				}
+				_, ended = r.take(ring.RecvEnded, sessionToken)
+			}
+			r.never(ring.Received, sessionToken, time.Millisecond)
+		}
+		if !bytes.Equal(got, want) {
+			r.Error("other bytes than were sent")
+		}
+		r.finish(s, sessionToken, false)
+		r.nothingElse()
+	})
+}
+
 func TestRecvStopWithoutRecvDoesNothing(t *testing.T) {
 	conformance(t, rigOptions{}, func(r *rig) {
 		s, peer := r.pair()

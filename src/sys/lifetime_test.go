@@ -59,13 +59,13 @@ func TestLateCompletionIsDropped(t *testing.T) {
 	s, _ := r.pair()
 	late := userData(makeUserData(actRecv, u.at(s).generation, s))
 	r.finish(s, sessionToken, false)
-	lent := u.buffers.lent
+	lent, tail := u.buffers.lent, u.buffers.tail
 	var e ring.Event
 	if u.complete(&cqe{userData: uint64(late), res: 5, flags: cqeBuffer | cqeMore | 0<<cqeBufferShift}, &e) {
 		t.Errorf("a late completion became an event: %s", describe(e))
 	}
-	if u.buffers.lent != lent {
-		t.Errorf("%d chunks are lent, %d before", u.buffers.lent, lent)
+	if u.buffers.lent != lent || u.buffers.tail != tail+1 {
+		t.Errorf("%d chunks are lent, %d before; %d were given back, want 1", u.buffers.lent, lent, u.buffers.tail-tail)
 	}
 	late = makeUserData(actSend, late.generation(), s)
 	if u.complete(&cqe{userData: uint64(late), res: 5}, &e) {

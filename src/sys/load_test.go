@@ -62,6 +62,113 @@ func TestCompletionQueueOverflows(t *testing.T) {
 	}
 }
 
+// Likewise for a listener with more connections waiting than completions fit.
+func TestAcceptOverflows(t *testing.T) {
+	const connections = 60
+	for _, e := range engines[:2] {
+		t.Run(e.name, func(t *testing.T) {
+			o := e.options
+			o.submissions, o.completions = 4, 8
+			r := newRig(t, e.engine, rigOptions{Options: o})
+			l, err := Listen(loopback, ListenOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer Close(l)
+			for round := range 2 {
+				for range connections {
+					dial(r, LocalAddr(l))
+				}
+				if round == 0 {
+					r.give(ring.Op{Kind: ring.OpAccept, Socket: l, Token: listenerToken})
+				}
+				for range connections {
+					r.finish(r.await(ring.Accepted, listenerToken).Socket, sessionToken, false)
+				}
+			}
+			if r.Counters().Overflows == 0 {
+				t.Error("the completion queue never overflowed: the test shows nothing")
+			}
+			r.give(ring.Op{Kind: ring.OpAcceptStop, Socket: l})
+			r.await(ring.AcceptEnded, listenerToken)
+			r.nothingElse()
+		})
+	}
+}
+
+// One turn with more operations, and more slices, than a submission queue and its
+// scratch memory take: they go out in several parts, in order and unharmed.
+func TestTurnLargerThanTheQueue(t *testing.T) {
+	const sockets, slices = 80, sendSlicesMax
+	conformance(t, rigOptions{Options: Options{submissions: 16, completions: 1024}, events: 256}, func(r *rig) {
+		_, addr := r.listen(loopback, listenerToken)
+		all := make([]ring.Socket, sockets)
+		peers := make([]*net.TCPConn, sockets)
+		blocks := make([]buf.Slice, sockets)
+		token := func(i int) ring.Token { return ring.MakeToken(ring.KindSession, 0, uint32(i)) }
+		for i := range all {
+			all[i], peers[i] = r.connectTo(addr)
+			blocks[i] = r.put(pattern(slices, uint32(i)))
+		}
+		for i := range all {
+			out := make([]buf.Slice, slices)
+			for k := range out {
+				out[k] = blocks[i].Sub(uint32(k), 1)
+			}
+			r.give(ring.Op{Kind: ring.OpSend, Socket: all[i], Token: token(i), Out: out})
+			r.arm(all[i], token(i))
+		}
+		for i := range all {
+			if e := r.await(ring.Sent, token(i)); e.N != slices {
+				r.Fatalf("%s: want %d bytes sent", describe(e), slices)
+			}
+			if got := readFull(r, peers[i], slices); !bytes.Equal(got, pattern(slices, uint32(i))) {
+				r.Fatalf("peer %d got other bytes than were sent", i)
+			}
+			r.arena.Release(blocks[i].Block)
+		}
+		for i := range all {
+			r.finish(all[i], token(i), true)
+		}
+		r.nothingElse()
+	})
+}
+
+// io_uring goes on with a send until all is out: one event, however slow the peer.
+func TestUringSendsAll(t *testing.T) {
+	r := newRig(t, EngineUring, rigOptions{})
+	s, peer := r.pair()
+	fill := r.put(pattern(fillBytes, 1))
+	if before := r.fillSocket(s, sessionToken, fill); before != 0 {
+		t.Fatalf("a send ended after %d bytes", before)
+	}
+	go io.Copy(io.Discard, peer)
+	if e := r.await(ring.Sent, sessionToken); e.N != fillBytes {
+		t.Errorf("%s: want all %d bytes", describe(e), fillBytes)
+	}
+	r.arena.Release(fill.Block)
+	r.finish(s, sessionToken, false)
+}
+
+// The records of sends that wait for room are used again.
+func TestBlockedSendsAreForgotten(t *testing.T) {
+	r := newRig(t, EngineEpoll, rigOptions{})
+	s, peer := r.pair()
+	for range 5 {
+		fill := r.put(pattern(fillBytes, 1))
+		before := r.fillSocket(s, sessionToken, fill)
+		received := make(chan []byte)
+		go func() { received <- readFull(t, peer, int(before)+1) }()
+		r.await(ring.Sent, sessionToken)
+		<-received
+		r.arena.Release(fill.Block)
+	}
+	if n := len(r.Engine.(*Epoll).blocked); n != 1 {
+		t.Errorf("%d records for one blocked send at a time", n)
+	}
+	r.finish(s, sessionToken, false)
+}
+
 // echo is a session of the echo worker below.
 type echo struct {
 	socket  ring.Socket

@@ -65,9 +65,7 @@ func (s *record) toArm(next armState) {
 // an accepted socket can be handed to another worker, whose engine closes it.
 func (s *record) open() {
 	invariant.Assert(s.idle(), "sys: a new socket has the number of one with operations in flight")
-	if s.life != lifeClosed {
-		s.forget()
-	}
+	s.forget()
 	s.life = lifeOpen
 }
 

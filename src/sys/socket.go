@@ -160,9 +160,9 @@ func connectSettled(fd int, o *Options) {
 	}
 }
 
-// setNonblock sets or clears O_NONBLOCK. A ring completes an operation on a
-// nonblocking socket with EAGAIN instead of waiting for it; epoll needs the
-// opposite.
+// setNonblock sets or clears O_NONBLOCK. The io_uring of some kernels completes an
+// operation on a nonblocking socket with EAGAIN instead of waiting; accepting behind
+// epoll needs the opposite, since a connection may be gone when it is taken.
 func setNonblock(s ring.Socket, on bool) { _ = unix.SetNonblock(int(s), on) }
 
 // sockaddr is struct sockaddr_in or sockaddr_in6 as the kernel reads it.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"mithril/src/buf"
 	"mithril/src/ring"
 )
 
@@ -266,10 +267,32 @@ func TestEchoUnderGarbageCollection(t *testing.T) {
 	})
 }
 
+// A turn whose operations yield events at once does not wait for others.
+func TestTurnWithEventsAtOnce(t *testing.T) {
+	conformance(t, rigOptions{}, func(r *rig) {
+		s, peer := r.pair()
+		p := r.put([]byte("x"))
+		start := Now()
+		for range 100 {
+			r.give(ring.Op{Kind: ring.OpSend, Socket: s, Token: sessionToken, Out: []buf.Slice{p}})
+			if n := r.turn(ring.Wait{Deadline: ring.Forever}); n != 1 {
+				r.Fatalf("%d events: %s", n, r.describe())
+			}
+			r.take(ring.Sent, sessionToken)
+		}
+		if took := time.Duration(Now() - start); took > 300*time.Millisecond {
+			r.Errorf("the turns took %s", took)
+		}
+		readFull(r, peer, 100)
+		r.arena.Release(p.Block)
+		r.finish(s, sessionToken, false)
+	})
+}
+
 // Events beyond the room of one turn come with the next ones, which do not wait.
 func TestEventsBeyondTheRoom(t *testing.T) {
-	conformance(t, rigOptions{events: 3}, func(r *rig) {
-		const count = 20
+	conformance(t, rigOptions{events: 3, chunks: 512}, func(r *rig) {
+		const count = 200
 		peers, finish := gathered(r, count)
 		for _, peer := range peers {
 			write(r, peer, []byte("x"))
@@ -277,13 +300,14 @@ func TestEventsBeyondTheRoom(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 		start := Now()
 		for events := 0; events < count; {
-			n := r.turn(ring.Wait{Deadline: ring.Forever, Min: 1})
+			n := r.turn(ring.Wait{Deadline: ring.Forever, Min: 32, Window: 5e9})
 			if n < 1 || n > 3 {
 				r.Fatalf("%d events in a turn with room for 3", n)
 			}
 			events += n
 		}
-		if took := time.Duration(Now() - start); took > time.Second {
+		// The scheduler's signals end a wait too, some ten milliseconds later.
+		if took := time.Duration(Now() - start); took > 300*time.Millisecond {
 			r.Errorf("the turns took %s", took)
 		}
 		finish()

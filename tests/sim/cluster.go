@@ -136,7 +136,12 @@ func (k *cluster) connect(addr netip.AddrPort) (takes int64, err ring.Err, accep
 		if n.refuseUntil > w.now || w.chance(k.faults.NodeRefuse) {
 			return takes, ring.ErrRefused, nil
 		}
-		return takes, ring.ErrNone, n.accept
+		return takes, ring.ErrNone, func() *end {
+			if n.addr != addr {
+				return nil // replaced meanwhile
+			}
+			return n.accept()
+		}
 	}
 	if !slices.Contains(k.former, addr) {
 		w.fail("connect to %s, where no node has ever been", addr)

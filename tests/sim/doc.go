@@ -39,5 +39,5 @@
 //
 // A failing seed is shrunk by switching off what it does not need, and printed:
 //
-//	go test ./tests/sim -run 'TestSeed$' -seed 17 -trace
+//	go test ./tests/sim -run 'TestSeed$' -seed 17 -show
 package sim

@@ -26,8 +26,8 @@ type Ring struct {
 
 // network is what the ring's connects lead to.
 type network interface {
-	// connect answers how long a connect to addr takes and whether it succeeds; accept
-	// then makes the connection.
+	// connect answers how long a connect to addr takes and how it ends. Without an error
+	// accept then makes the connection, or answers nil when nobody is there any more.
 	connect(addr netip.AddrPort) (takes int64, err ring.Err, accept func() *end)
 }
 
@@ -305,10 +305,13 @@ func (s *socket) connectEvent(ev *ring.Event) bool {
 	}
 	s.connect = nil
 	*ev = ring.Event{Kind: ring.Connected, Err: c.err, Token: c.token, Socket: ring.NoSocket, Data: noData}
-	if c.err != ring.ErrNone {
-		s.ring.sockets[s.number] = nil
-		return true
+	if c.err == ring.ErrNone {
+		if e := c.accept(); e != nil {
+			ev.Socket = s.ring.connected(s, e, netip.AddrPort{})
+			return true
+		}
+		ev.Err = ring.ErrRefused
 	}
-	ev.Socket = s.ring.connected(s, c.accept(), netip.AddrPort{})
+	s.ring.sockets[s.number] = nil
 	return true
 }

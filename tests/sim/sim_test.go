@@ -12,7 +12,7 @@ var (
 	seeds = flag.Int("seeds", 200, "how many seeds TestSeeds runs")
 	first = flag.Uint64("first", 1, "the first seed of TestSeeds")
 	seed  = flag.Uint64("seed", 1, "the one seed that TestSeed runs")
-	trace = flag.Bool("trace", false, "print what happens in TestSeed")
+	show  = flag.Bool("show", false, "print what happens in TestSeed")
 )
 
 // TestSeeds runs one seed after the other, up to the first that fails.
@@ -65,7 +65,7 @@ func TestSeed(t *testing.T) {
 	t.Log(&c)
 	var s Simulator
 	var result Result
-	if *trace {
+	if *show {
 		result = s.Run(c, os.Stdout)
 	} else {
 		result = s.Run(c, nil)

@@ -1,10 +1,13 @@
 package protocol
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"mithril/tests/harness"
 	"mithril/tools/testbed"
@@ -281,6 +284,7 @@ func TestCase_J01_InlineForm(t *testing.T) {
 // TestCase_J05_AnnouncedNotSent: a server waits for what has been announced, and so does
 // the proxy; nobody else notices.
 func TestCase_J05_AnnouncedNotSent(t *testing.T) {
+	const silence = 50 * time.Millisecond // of a connection that is to stay open
 	harness.Matrix(t, func(t *testing.T, e *harness.Env) {
 		c := e.Proxy.Dial(t)
 		if err := c.Write([]byte(array("PING") + "*2000000000\r\n$4\r\nPING\r\n")); err != nil {
@@ -288,12 +292,17 @@ func TestCase_J05_AnnouncedNotSent(t *testing.T) {
 		}
 		harness.Expect(t, c, "", "+PONG\r\n")
 		harness.Expect(t, e.Proxy.Dial(t), array("PING"), "+PONG\r\n")
+		c.SetTimeout(silence)
+		var timeout net.Error
+		if got, err := c.Receive(); !errors.As(err, &timeout) || !timeout.Timeout() {
+			t.Errorf("got %v (%v) in place of silence", got, err)
+		}
 	})
 }
 
 func TestCase_J07_HTTPOnThePort(t *testing.T) {
 	harness.Matrix(t, func(t *testing.T, e *harness.Env) {
-		for _, request := range []string{"POST / HTTP/1.1\r\nHost: x\r\n\r\n", "Host: x\r\nSET k http\r\n"} {
+		for _, request := range []string{"POST / HTTP/1.1\r\n", "POST / HTTP/1.1\r\nHost: x\r\n\r\n", "Host: x\r\nSET k http\r\n"} {
 			conn := e.Proxy.Dial(t)
 			got, err := harness.UntilClosed(conn, request)
 			if len(got) > 0 || err != nil && err != io.EOF {
