@@ -76,28 +76,20 @@ func pipesAt(t *testing.T, node *testbed.Node) int {
 	return strings.Count(mustDo(t, c, "CLIENT", "LIST").(string), " name=mithril ")
 }
 
-// The announced address can be one that is meant for others: address-map turns it into
-// one that can be dialed from here.
+// An announced address can be one that is meant for others: address-map turns it into one
+// that can be dialed from here, in maps and in redirects.
 func TestAddressMap(t *testing.T) {
-	cluster := testbed.RunCluster(t, testbed.Options{
-		Primaries: 2, Replicas: testbed.NoReplicas, Config: []string{"cluster-preferred-endpoint-type hostname"}, Hostname: "node.invalid",
-	})
 	eachEngine(t, func(t *testing.T, engine string) {
-		p := start(t, engine, cluster.Addrs()[1], "--address-map", "node.invalid=127.0.0.1")
+		node, other := newFake(t), newFake(t)
+		node.tell(strings.ReplaceAll(node.slots, "$9\r\n127.0.0.1\r\n", "$12\r\nnode.invalid\r\n"))
+		other.script(func([]any) string { return "+other\r\n" })
+		p := start(t, engine, node.addr,
+			"--address-map", "node.invalid=127.0.0.1", "--address-map", fmt.Sprintf("other.invalid:1=127.0.0.1:%d", other.port))
 		c := p.Dial(t)
-		await(t, c, "OK", "MSET", tag(300), "1", tag(16000), "2")
-		move := testbed.Move{Slot: 300, From: 0, To: 1, Hook: func(testbed.MoveStep) error {
-			if got := mustDo(t, c, "GET", tag(300)); got != "1" {
-				t.Errorf("GET: %v", got)
-			}
-			return nil
-		}}
-		if err := cluster.MoveSlotLegacy(t.Context(), move); err != nil {
-			t.Fatal(err)
-		}
-		move.From, move.To = 1, 0
-		if err := cluster.MoveSlotLegacy(t.Context(), move); err != nil {
-			t.Fatal(err)
+		await(t, c, nil, "GET", "foo")
+		node.script(func([]any) string { return fmt.Sprintf("-ASK %d other.invalid:1\r\n", fooSlot) })
+		if got := mustDo(t, c, "GET", "foo"); got != "other" {
+			t.Errorf("GET after a redirect: %v", got)
 		}
 	})
 }
