@@ -45,10 +45,8 @@ func (p *Epoll) do(op *ring.Op) {
 
 func (p *Epoll) accept(op *ring.Op) {
 	s := p.known(op.Socket)
-	if !s.listens {
-		s.listens = true
-		setNonblock(op.Socket, true)
-	}
+	s.listens = true
+	setNonblock(op.Socket, true) // another engine may have had it
 	s.armToken = op.Token
 	s.toArm(armArmed)
 	p.makeReady(s, op.Socket)

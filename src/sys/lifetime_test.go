@@ -143,6 +143,25 @@ func TestSocketMovesToAnotherEngine(t *testing.T) {
 	}
 }
 
+// So may a listener, of which each engine wants another mode.
+func TestListenerMovesToAnotherEngine(t *testing.T) {
+	uring, epoll := newRig(t, EngineUring, rigOptions{}), newRig(t, EngineEpoll, rigOptions{})
+	l, err := Listen(loopback, ListenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer Close(l)
+	addr := LocalAddr(l)
+	for _, r := range []*rig{uring, epoll, uring, epoll} {
+		r.give(ring.Op{Kind: ring.OpAccept, Socket: l, Token: listenerToken})
+		s, _ := r.connectTo(addr)
+		r.finish(s, sessionToken, false)
+		r.give(ring.Op{Kind: ring.OpAcceptStop, Socket: l})
+		r.await(ring.AcceptEnded, listenerToken)
+		r.nothingElse()
+	}
+}
+
 // leaveDescriptors lowers the limit on descriptors so that n more can be opened.
 func leaveDescriptors(t testing.TB, n int) (restore func()) {
 	t.Helper()

@@ -50,6 +50,7 @@ func (u *Uring) submission(s *uringSocket, fd ring.Socket, a action) *sqe {
 
 func (u *Uring) accept(op *ring.Op) {
 	s := u.known(op.Socket)
+	setNonblock(op.Socket, false) // another engine may have had it
 	s.armToken, s.lasting = op.Token, actAccept
 	s.toArm(armArmed)
 	u.armAccept(s, op.Socket)
