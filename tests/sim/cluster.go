@@ -69,14 +69,19 @@ func (k *cluster) start() {
 }
 
 // failover lets a node die and another one, at a new address, take its place with all
-// its data.
+// its data. Some of its connections break only when they are used.
 func (k *cluster) failover() {
 	n := k.nodes[k.world.rng.IntN(len(k.nodes))]
 	k.failovers++
 	k.world.trace("failover", int64(n.index), int64(k.failovers), nil)
 	k.former = append(k.former, n.addr)
 	n.addr = netip.AddrPortFrom(n.addr.Addr(), uint16(7000+primaries+k.failovers))
-	n.breakAll()
+	if k.world.chance(0.5) {
+		n.breakAll()
+	}
+	for _, c := range n.conns {
+		c.former = true
+	}
 }
 
 func (n *node) breakAll() {

@@ -63,6 +63,7 @@ type nodeConn struct {
 	asking    bool
 	selfMoved bool // answers requests for the node's own slots with MOVED to itself
 	busy      bool // work is scheduled
+	former    bool // leads to where the node has been
 	cut       bool // broke off within a reply: nothing more is served
 	closed    bool
 }
@@ -101,6 +102,10 @@ func (c *nodeConn) work() {
 		return
 	}
 	c.in = append(c.in, c.end.in.read(1<<20)...)
+	if c.former && len(c.in) > 0 {
+		c.snap()
+		return
+	}
 	for range 1 + w.rng.IntN(16) {
 		args, size, problem := parseRequest(c.in)
 		if problem != "" {

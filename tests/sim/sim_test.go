@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	seeds = flag.Int("seeds", 200, "how many seeds TestSeeds runs")
+	seeds = flag.Int("seeds", 500, "how many seeds TestSeeds runs")
 	first = flag.Uint64("first", 1, "the first seed of TestSeeds")
 	seed  = flag.Uint64("seed", 1, "the one seed that TestSeed runs")
 	show  = flag.Bool("show", false, "print what happens in TestSeed")
@@ -36,7 +36,7 @@ func TestSeeds(t *testing.T) {
 		}
 	}
 	t.Logf("%d replies judged; %+v; %v", replies, counted, steps)
-	if *seeds >= 200 {
+	if *seeds >= 500 {
 		checkRarePaths(t, &counted, steps)
 	}
 }
