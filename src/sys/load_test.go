@@ -157,10 +157,15 @@ func TestBlockedSendsAreForgotten(t *testing.T) {
 	for range 5 {
 		fill := r.put(pattern(fillBytes, 1))
 		before := r.fillSocket(s, sessionToken, fill)
-		received := make(chan []byte)
-		go func() { received <- readFull(t, peer, int(before)+1) }()
+		received := make(chan error)
+		go func() {
+			_, err := io.ReadFull(peer, make([]byte, before+1))
+			received <- err
+		}()
 		r.await(ring.Sent, sessionToken)
-		<-received
+		if err := <-received; err != nil {
+			t.Fatal(err)
+		}
 		r.arena.Release(fill.Block)
 	}
 	if n := len(r.Engine.(*Epoll).blocked); n != 1 {

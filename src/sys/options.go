@@ -24,7 +24,7 @@ type Options struct {
 
 // Counters are what an engine has counted since it was made.
 type Counters struct {
-	Waits     uint64 // system calls that submitted or waited
+	Waits     uint64 // system calls that waited or, with io_uring, only submitted
 	NoBuffers uint64 // receive operations ended because every chunk was in use
 	Stale     uint64 // completions for a socket that is closed already
 	Overflows uint64 // turns that found completions set aside because the queue was full

@@ -342,3 +342,12 @@ func (r *rig) setInt(s ring.Socket, level, option, value int) {
 		r.Fatal(err)
 	}
 }
+
+func arenaOf(t testing.TB, region *Region, chunks int) *buf.Arena {
+	t.Helper()
+	arena, err := buf.NewArena(region, chunks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return arena
+}

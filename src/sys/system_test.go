@@ -4,6 +4,7 @@ import (
 	"errors"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -114,6 +115,47 @@ func TestPin(t *testing.T) {
 	err = Pin(1023)
 	if err == nil || !errors.Is(err, unix.EINVAL) {
 		t.Errorf("pinned to a CPU that is not there: %v", err)
+	}
+}
+
+// PinAll reaches threads other than the caller's.
+func TestPinAll(t *testing.T) {
+	all, err := AllowedCPUs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := all[len(all)-1]
+	start, done := make(chan bool), make(chan []int)
+	go func() {
+		runtime.LockOSThread()
+		done <- nil
+		<-start
+		cpus, _ := AllowedCPUs()
+		done <- cpus
+	}()
+	<-done // its thread exists now
+	if err := PinAll(last); err != nil {
+		t.Fatal(err)
+	}
+	start <- true
+	if got := <-done; !slices.Equal(got, []int{last}) {
+		t.Errorf("another thread may run on %v, want %d", got, last)
+	}
+	if err := PinAll(all...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestProcessFacts(t *testing.T) {
+	if got := System(); !strings.HasPrefix(got, "Linux "+kernelRelease()+" ") {
+		t.Errorf("the system is %q", got)
+	}
+	system, user := ProcessorTime()
+	for n := 0; n < 1<<22; n++ {
+		_ = Now()
+	}
+	if s, u := ProcessorTime(); s+u <= system+user {
+		t.Errorf("%v s of processor time, %v s before some work", s+u, system+user)
 	}
 }
 

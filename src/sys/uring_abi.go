@@ -5,7 +5,6 @@ package sys
 
 // Operations.
 const (
-	opNop         = 0
 	opSendmsg     = 9
 	opAccept      = 13
 	opAsyncCancel = 14

@@ -55,17 +55,24 @@ type queueControl struct {
 	woke uint64 // where the read of the wake descriptor ends up
 }
 
+// setupFlags are the flags to set a ring up with, the best first. What all have in
+// common the engine cannot do without.
+var setupFlags = [...]uint32{
+	setupCQSize | setupSubmitAll | setupSingleIssuer | setupDeferTaskrun | setupNoSQArray,
+	setupCQSize | setupSubmitAll | setupSingleIssuer | setupDeferTaskrun,
+}
+
 // newQueue sets up a ring. Only the calling thread may use it, and the goroutine
 // must stay locked to it.
 func newQueue(submissions, completions uint32) (*queue, error) {
-	p := setupParams{
-		cqEntries: completions,
-		flags:     setupCQSize | setupSubmitAll | setupSingleIssuer | setupDeferTaskrun | setupNoSQArray,
-	}
-	fd, errno := setup(submissions, &p)
-	if errno == unix.EINVAL {
-		p = setupParams{cqEntries: completions, flags: p.flags &^ setupNoSQArray}
-		fd, errno = setup(submissions, &p)
+	var p setupParams
+	var fd int
+	errno := unix.EINVAL
+	for _, flags := range setupFlags {
+		if errno == unix.EINVAL {
+			p = setupParams{cqEntries: completions, flags: flags}
+			fd, errno = setup(submissions, &p)
+		}
 	}
 	if errno != 0 {
 		return nil, &setupError{errno: errno}
