@@ -19,7 +19,7 @@ import (
 
 const (
 	shards        = 3
-	regionBytes   = 64 << 20
+	regionBytes   = 8 << 20
 	receiveChunks = 64
 )
 

@@ -67,23 +67,23 @@ type Faults struct {
 	Malformed    float64 // a client whose last request is none
 }
 
-// list names the faults, for swarm testing, shrinking and printing.
-func (f *Faults) list() []struct {
+// fault is one of Faults.
+type fault struct {
 	name string
 	p    *float64
-	most float64
-} {
-	return []struct {
-		name string
-		p    *float64
-		most float64
-	}{
+	most float64 // up to which a seed draws p
+}
+
+// list names the faults, for swarm testing, shrinking and printing.
+func (f *Faults) list() []fault {
+	return []fault{
 		{"short-send", &f.ShortSend, 0.5}, {"short-recv", &f.ShortRecv, 0.5}, {"no-buffers", &f.NoBuffers, 0.1},
 		{"backlog", &f.Backlog, 0.5}, {"late", &f.Late, 0.3}, {"stale", &f.Stale, 0.05}, {"wake", &f.Wake, 0.05},
 		{"descriptors", &f.Descriptors, 0.3}, {"node-reset", &f.NodeReset, 0.3}, {"node-stall", &f.NodeStall, 0.3},
 		{"node-slow-dial", &f.NodeSlowDial, 0.5}, {"node-refuse", &f.NodeRefuse, 0.5}, {"node-greeting", &f.NodeGreeting, 0.3},
 		{"mid-reply", &f.MidReply, 0.01}, {"bad-reply", &f.BadReply, 0.01}, {"bad-redirect", &f.BadRedirect, 0.1},
-		{"failover", &f.Failover, 0.1}, {"self-moved", &f.SelfMoved, 0.3}, {"node-down", &f.NodeDown, 0.2}, {"push", &f.Push, 0.2}, {"migrate", &f.Migrate, 1},
+		{"failover", &f.Failover, 0.1}, {"self-moved", &f.SelfMoved, 0.3}, {"node-down", &f.NodeDown, 0.2}, {"push", &f.Push, 0.2},
+		{"migrate", &f.Migrate, 1},
 		{"late-map", &f.LateMap, 1}, {"abort", &f.Abort, 0.4}, {"slow-reader", &f.SlowReader, 0.3},
 		{"bytewise-send", &f.BytewiseSend, 0.3}, {"malformed", &f.Malformed, 0.4},
 	}
@@ -188,7 +188,8 @@ func (c *Config) String() string {
 		name  string
 		value int64
 	}{
-		{"pace ms", c.Pace / millisecond}, {"maxclients", int64(c.MaxClients)}, {"soft output", c.SoftOutput}, {"batch window us", c.BatchWindow / microsecond},
+		{"pace ms", c.Pace / millisecond}, {"maxclients", int64(c.MaxClients)}, {"soft output", c.SoftOutput},
+		{"batch window us", c.BatchWindow / microsecond},
 		{"timeout ms", c.Timeout / millisecond}, {"hard output", c.HardOutput}, {"idle ms", c.Idle / millisecond},
 		{"memory", int64(c.Scarce)}, {"stop ms", c.Stop / millisecond},
 	} {

@@ -301,7 +301,10 @@ func (c *nodeConn) route(keys []string, asking bool) (refusal string) {
 func (n *node) redirect(kind string, slot uint16, to *node) string {
 	w := n.cluster.world
 	if w.chance(n.cluster.faults.BadRedirect) {
-		forms := [...]string{"-%s %d nowhere.example:7000\r\n", "-%s %d\r\n", "-%s x%d 10.0.0.1:7000\r\n", "-%s %d 10.0.0.1:0\r\n", "-%s %d 10.0.0.1\r\n", "-%s 9%05d 10.0.0.1:7000\r\n"}
+		forms := [...]string{
+			"-%s %d nowhere.example:7000\r\n", "-%s %d\r\n", "-%s x%d 10.0.0.1:7000\r\n", "-%s %d 10.0.0.1:0\r\n", "-%s %d 10.0.0.1\r\n",
+			"-%s 9%05d 10.0.0.1:7000\r\n",
+		}
 		return fmt.Sprintf(forms[w.rng.IntN(len(forms))], kind, slot)
 	}
 	host := to.addr.Addr().String()
