@@ -14,6 +14,10 @@ import (
 // beyond makes it a short send.
 const sendSlicesMax = 1024
 
+// sendBytesMax is how many bytes one send carries at most. The kernel reports a send when
+// all of it is out, and the reader of a long reply shall be seen to make progress.
+const sendBytesMax = 1 << 20
+
 // sendFlags: no SIGPIPE, and the kernel goes on until all is sent.
 const sendFlags = unix.MSG_NOSIGNAL | unix.MSG_WAITALL
 
@@ -148,7 +152,7 @@ func (u *Uring) send(op *ring.Op) {
 		slot := u.submission(s, op.Socket, actSend)
 		slot.opcode = opSend
 		slot.addr = u.base + op.Out[0].Off
-		slot.len = op.Out[0].Len
+		slot.len = min(op.Out[0].Len, sendBytesMax)
 		slot.opFlags = sendFlags
 		return
 	}
@@ -168,10 +172,13 @@ func (u *Uring) gather(out []buf.Slice) uint64 {
 	header := (*msghdr)(p)
 	first := unsafe.Add(p, headerBytes)
 	vectors := unsafe.Slice((*iovec)(first), len(out))
-	for i := range out {
-		vectors[i] = iovec{base: u.base + out[i].Off, len: uint64(out[i].Len)}
+	used, room := 0, uint32(sendBytesMax)
+	for ; used < len(out) && room > 0; used++ {
+		n := min(out[used].Len, room)
+		vectors[used] = iovec{base: u.base + out[used].Off, len: uint64(n)}
+		room -= n
 	}
-	*header = msghdr{iov: uint64(uintptr(first)), iovLen: uint64(len(out))}
+	*header = msghdr{iov: uint64(uintptr(first)), iovLen: uint64(used)}
 	return uint64(uintptr(p))
 }
 
