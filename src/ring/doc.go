@@ -22,10 +22,11 @@
 //   - Shutdown makes armed operations end; Close is given only when none is armed
 //     or in flight on the socket. After Close the socket number may come back for a
 //     new connection, so stale tokens are told apart by their generation.
+//   - After Shutdown whatever ends without data ends with ErrCanceled.
 //   - Each Received slice holds one reference of its receive chunk, which belongs to
 //     the worker. A RecvEnded with ErrNoBuffers means that all chunks were in use:
 //     the operation may be given again at once, and takes effect when chunks are
-//     back.
+//     back, in the order given.
 //   - Slices of a Send are read until its Sent event; the array that lists them only
 //     until the Turn it was given to returns.
 package ring
