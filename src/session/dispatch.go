@@ -19,16 +19,16 @@ const (
 func (s *Session) dispatch(env *Env, frame buf.Slice, args []resp.Arg) (intent Intent, offered bool) {
 	bytes := env.Arena.Bytes(frame)
 	c, problem := env.Table.Find(bytes, args)
+	if problem == command.UnknownCommand && resp.IsCrossProtocol(args[0].Of(bytes)) {
+		// Somebody makes a browser speak to us: not another word, logged in or not.
+		s.Kill("an HTTP request on the port")
+		return intent, false
+	}
 	if s.state == Fresh && env.Table.Version().Engine == "valkey" && !isOpenToAll(c) {
 		s.reject(env, append(env.Reply[:0], errNoAuth...))
 		return intent, false
 	}
 	if problem != command.OK {
-		if problem == command.UnknownCommand && resp.IsCrossProtocol(args[0].Of(bytes)) {
-			// Somebody makes a browser speak to us: not another word.
-			s.Kill("an HTTP request on the port")
-			return intent, false
-		}
 		env.Reply = command.AppendProblem(env.Reply[:0], problem, c, bytes, args)
 		s.reject(env, env.Reply)
 		return intent, false
