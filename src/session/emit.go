@@ -12,11 +12,7 @@ func (s *Session) Answer(env *Env, seq uint32, reply buf.Slice) {
 		return
 	}
 	e := s.window.at(seq)
-	invariant.Assert(!e.parked, "session: request answered twice")
-	if e.bounced {
-		e.bounced = false
-		s.bounced--
-	}
+	s.unbounce(e)
 	if seq == s.window.head {
 		s.window.head++
 		s.unsent += int64(reply.Len)
@@ -37,25 +33,20 @@ func (s *Session) AnswerBytes(env *Env, seq uint32, reply []byte) {
 		return
 	}
 	if seq == s.window.head {
-		e := s.window.at(seq)
-		invariant.Assert(!e.parked, "session: request answered twice")
-		if e.bounced {
-			e.bounced = false
-			s.bounced--
-		}
+		s.unbounce(s.window.at(seq))
 		s.window.head++
 		s.unsent += int64(len(reply))
 		s.writeBytes(env, reply)
 		s.unpark(env)
 		return
 	}
-	slice, ok := env.Arena.Copy(reply)
-	if !ok {
+	e := s.window.at(seq)
+	s.unbounce(e)
+	if kept, ok := s.shelf.Put(env.Arena, reply); ok {
+		s.parkKept(env, e, kept)
+	} else {
 		s.Kill("out of memory for a reply")
-		return
 	}
-	s.Answer(env, seq, slice)
-	env.Arena.Release(slice.Block)
 }
 
 // TurnAway answers a client before it has asked anything, and ends the session.
@@ -64,24 +55,30 @@ func (s *Session) TurnAway(env *Env, reply []byte) {
 	s.drain(env)
 }
 
-// park keeps an early reply at its entry: by reference, unless that would pin a
-// receive chunk while they are scarce.
-func (s *Session) park(env *Env, e *entry, reply buf.Slice) bool {
-	a := env.Arena
-	if a.Scarce() && a.IsReceiveChunk(reply.Block) {
-		kept, ok := a.Copy(a.Bytes(reply))
-		if !ok {
-			return false
-		}
-		e.reply = kept
-	} else {
-		a.Retain(reply.Block)
-		e.reply = reply
+// unbounce ends what Bounce began, because request e is being answered.
+func (s *Session) unbounce(e *entry) {
+	invariant.Assert(!e.parked, "session: request answered twice")
+	if e.bounced {
+		e.bounced = false
+		s.bounced--
 	}
-	e.parked = true
+}
+
+// park keeps an early reply at its entry.
+func (s *Session) park(env *Env, e *entry, reply buf.Slice) bool {
+	kept, ok := s.shelf.Keep(env.Arena, reply)
+	if ok {
+		s.parkKept(env, e, kept)
+	}
+	return ok
+}
+
+// parkKept puts a reply with its reference at its entry.
+func (s *Session) parkKept(env *Env, e *entry, kept buf.Slice) {
+	e.reply, e.parked = kept, true
 	s.window.parked++
-	s.unsent += int64(reply.Len)
-	return true
+	s.unsent += int64(kept.Len)
+	s.checkHard(env)
 }
 
 // unpark sends the parked replies whose turn has come.
@@ -97,6 +94,7 @@ func (s *Session) unpark(env *Env) {
 		s.write(env, e.reply)
 		env.Arena.Release(e.reply.Block)
 	}
+	s.shelf.Drop(env.Arena)
 }
 
 func (s *Session) write(env *Env, reply buf.Slice) {
@@ -117,9 +115,33 @@ func (s *Session) count(env *Env, reply []byte) {
 	if reply[0] == '-' {
 		env.Counters.ErrorReplies++
 	}
-	if limit := env.Output.Hard; limit > 0 && s.unsent > limit {
+	s.checkHard(env)
+}
+
+// checkHard gives the session up when it holds more than it may.
+func (s *Session) checkHard(env *Env) {
+	if limit := env.Output.Hard; limit > 0 && s.held() > limit {
 		s.Kill("output limit reached")
 	}
+}
+
+// held is how much memory the replies take that the client has not got: the bytes to be
+// sent, the entries that keep early ones, and the parts of replies that are not whole.
+func (s *Session) held() int64 {
+	return s.unsent + s.parts + int64(s.window.parked)*entryBytes
+}
+
+// Gather notes that the parts kept of replies that are not whole yet have grown by n
+// bytes.
+func (s *Session) Gather(env *Env, n int) {
+	s.parts += int64(n)
+	s.checkHard(env)
+}
+
+// Gathered takes back n bytes of what Gather has noted: their reply is whole, or lost.
+func (s *Session) Gathered(n int) {
+	s.parts -= int64(n)
+	invariant.Assert(s.parts >= 0, "session: more parts joined than gathered")
 }
 
 // Out is what waits to be sent; the worker takes it when the socket is free and tells
@@ -137,7 +159,7 @@ func (s *Session) Sent(n int) {
 // progress for too long. The worker calls it about once a second.
 func (s *Session) CheckOutput(env *Env, now int64) {
 	limit := env.Output
-	if limit.Soft == 0 || s.unsent <= limit.Soft {
+	if limit.Soft == 0 || s.held() <= limit.Soft {
 		s.stalled = 0
 		return
 	}
@@ -170,7 +192,7 @@ func (s *Session) Release(env *Env) bool {
 	case HoldBarrier, HoldOrder:
 		passed = s.window.empty()
 	case HoldOutput:
-		passed = s.unsent <= env.Output.Soft/2
+		passed = s.held() <= env.Output.Soft/2
 	}
 	if passed {
 		s.hold = HoldNone

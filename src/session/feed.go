@@ -63,7 +63,7 @@ func (s *Session) mayRead(env *Env) bool {
 		s.hold = HoldOrder
 	case s.window.open() >= OutstandingMax:
 		s.hold = HoldWindow
-	case env.Output.Soft > 0 && s.unsent > env.Output.Soft:
+	case env.Output.Soft > 0 && s.held() > env.Output.Soft:
 		s.hold = HoldOutput
 	}
 	return s.hold == HoldNone

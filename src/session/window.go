@@ -11,6 +11,9 @@ const (
 	OutstandingMax = 64 << 10
 
 	windowMin = 16
+
+	// entryBytes is the memory that an entry takes, in a ring that may be half empty.
+	entryBytes = 64
 )
 
 // entry is one accepted request that is not answered to the client yet.

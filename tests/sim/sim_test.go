@@ -164,6 +164,31 @@ func TestNothingOvertakesARedirectedRequest(t *testing.T) {
 	}
 }
 
+// TestOneMovedIsEnough lets a slot move while no new map comes: only the first request for
+// it goes to the old owner.
+func TestOneMovedIsEnough(t *testing.T) {
+	w := newWorld(1, nil)
+	r := newRun(w, Config{Chunks: 64, Room: 1 << 20, Latency: 10 * microsecond, Lanes: 1, Depth: 1}, make(region, regionBytes), nil)
+	r.cluster.published = r.cluster.snapshot(r.cluster.nodes[0])
+	r.cluster.fetching = true // for ever
+	slot := slotOf(keyOf("a", ""))
+	target := (r.cluster.owner(slot).index + 1) % primaries
+	for _, n := range r.cluster.nodes {
+		n.owner[slot] = uint8(target)
+	}
+	c, s := r.newClient()
+	for range 20 {
+		s.keyed(opGet, []string{keyOf("a", "k0")}, nil)
+	}
+	c.farewell(s)
+	r.judge.sessions = append(r.judge.sessions, c.requests)
+	c.connect()
+	r.turnTo("serve the session", second, r.allDone)
+	if n := r.board.Read().Counters.Moved; n != 1 {
+		t.Errorf("%d times MOVED", n)
+	}
+}
+
 func TestShrinkKeepsWhatFails(t *testing.T) {
 	c := NewConfig(7)
 	c.Sessions, c.F.Push, c.F.Abort, c.Weights[opMget], c.Lanes, c.Stop = 12, 0.1, 0.2, 3, 3, 5
