@@ -70,7 +70,13 @@ func put(t testing.TB, a *buf.Arena, j *Join, k uint32, reply string) bool {
 	if !ok {
 		t.Fatal("arena exhausted")
 	}
-	return j.Put(k, s)
+	held := j.Held()
+	grown, done := j.Put(a, k, s)
+	a.Release(s.Block)
+	if grown < len(reply) || j.Held() != held+grown {
+		t.Errorf("a reply of %d bytes has made the join hold %d more, and %d in all after %d", len(reply), grown, j.Held(), held)
+	}
+	return done
 }
 
 // join answers the parts in the given order and returns the joined reply.

@@ -20,9 +20,14 @@ type Join struct {
 	replies []buf.Slice // by part; each that is in holds one reference
 	items   []uint32    // item -> part, for MergeArray
 	cursor  []uint32    // part -> bytes of its reply already used
+	shelf   buf.Shelf // holds short replies
+	held    int       // bytes of memory that the replies take
 	missing int
 	lost    bool // a reply could not be kept
 }
+
+// partBytes is the memory that a part takes beside the bytes of its reply.
+const partBytes = 64
 
 // Begin makes j wait for the parts of p.
 func (j *Join) Begin(p *Plan, merge command.Merge, owner ring.Token, seq uint32) {
@@ -35,17 +40,27 @@ func (j *Join) Begin(p *Plan, merge command.Merge, owner ring.Token, seq uint32)
 	if merge == command.MergeArray {
 		j.items = append(j.items, p.Item...)
 	}
-	j.missing, j.lost = len(p.Parts), false
+	j.missing, j.held, j.lost = len(p.Parts), 0, false
 }
 
-// Put stores the reply to part k and takes over one reference of it. done says that it
-// was the last.
-func (j *Join) Put(k uint32, reply buf.Slice) (done bool) {
+// Put keeps the reply to part k; the caller keeps its own reference. When the arena is
+// exhausted it counts as in though it could not be kept: there will be no result. grown
+// is how many bytes j holds more; done says that it was the last part.
+func (j *Join) Put(a *buf.Arena, k uint32, reply buf.Slice) (grown int, done bool) {
+	kept, ok := j.shelf.Keep(a, reply)
+	if !ok {
+		return 0, j.Lose(k)
+	}
 	invariant.Assert(j.replies[k].Block == buf.NoBlock, "fanout: part answered twice")
-	j.replies[k] = reply
+	j.replies[k] = kept
 	j.missing--
-	return j.missing == 0
+	grown = int(kept.Len) + partBytes
+	j.held += grown
+	return grown, j.missing == 0
 }
+
+// Held is how many bytes of memory the replies that are in take.
+func (j *Join) Held() int { return j.held }
 
 // Lose counts the reply to part k as in, though it could not be kept: there will be no
 // result. done is as with Put.
@@ -151,4 +166,5 @@ func (j *Join) Drop(a *buf.Arena) {
 		}
 	}
 	j.replies = j.replies[:0]
+	j.shelf.Drop(a)
 }

@@ -64,26 +64,26 @@ func (w *Worker) loseReply(owner ring.Token, seq uint32) {
 // answerPart gives a part's reply to its join. The caller keeps its reference.
 func (w *Worker) answerPart(owner ring.Token, k uint32, reply buf.Slice) {
 	j := w.joins.get(owner)
-	if w.Arena.Scarce() && w.Arena.IsReceiveChunk(reply.Block) {
-		kept, ok := w.Arena.Copy(w.Arena.Bytes(reply))
-		if !ok {
-			w.loseReply(owner, k)
-			return
+	grown, done := j.Put(w.Arena, k, reply)
+	if c := w.clients.get(j.Owner); c != nil {
+		c.Gather(&w.env, grown)
+		if c.Done() {
+			w.touch(c)
 		}
-		reply = kept
-	} else {
-		w.Arena.Retain(reply.Block)
 	}
-	if j.Put(k, reply) {
+	if done {
 		w.answerJoined(owner, j)
 	}
 }
 
 // answerJoined gives the client the reply that all parts make, and ends the join.
 func (w *Worker) answerJoined(token ring.Token, j *join) {
+	client, seq, held := j.Owner, j.Seq, j.Held()
 	joined, ok := j.Result(w.Arena)
-	client, seq := j.Owner, j.Seq
 	w.joins.put(token)
+	if c := w.clients.get(client); c != nil {
+		c.Gathered(held)
+	}
 	if !ok {
 		w.loseReply(client, seq)
 		return
