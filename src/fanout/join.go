@@ -20,8 +20,8 @@ type Join struct {
 	replies []buf.Slice // by part; each that is in holds one reference
 	items   []uint32    // item -> part, for MergeArray
 	cursor  []uint32    // part -> bytes of its reply already used
-	shelf   buf.Shelf // holds short replies
-	held    int       // bytes of memory that the replies take
+	shelf   buf.Shelf   // holds short replies
+	held    int         // bytes of memory that the replies take
 	missing int
 	lost    bool // a reply could not be kept
 }

@@ -63,9 +63,9 @@ type Session struct {
 
 	out     buf.Gather
 	shelf   buf.Shelf // holds short parked replies
-	unsent  int64 // reply bytes not yet sent: gathered, in flight and parked
-	parts   int64 // bytes kept of split replies that are not whole yet
-	stalled int64 // since when the soft output limit is exceeded without progress, 0 if not
+	unsent  int64     // reply bytes not yet sent: gathered, in flight and parked
+	parts   int64     // bytes kept of split replies that are not whole yet
+	stalled int64     // since when the soft output limit is exceeded without progress, 0 if not
 
 	name, libName, libVer []byte
 	LastCommand           *command.Command
