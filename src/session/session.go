@@ -154,6 +154,7 @@ func (s *Session) Rest() { s.window.rest() }
 func (s *Session) Free(env *Env) {
 	s.in.Drop(env.Arena)
 	s.out.Drop(env.Arena)
+	s.shelf.Drop(env.Arena)
 	s.dropInline(env)
 	for i := s.window.head; i != s.window.tail; i++ {
 		if e := s.window.at(i); e.parked {
