@@ -45,6 +45,7 @@ func (w *Worker) dial(n *node, key pipe.Key) *backend {
 	b.dirty = false
 	b.waiters = b.waiters[:0]
 	n.bind(b)
+	n.open++
 	w.counters.BackendDials++
 	w.ops = append(w.ops, ring.Op{Kind: ring.OpConnect, Token: token, Addr: n.addr})
 	b.deadline = w.timers.Arm(w.now+dialTimeout, timerDial|uint64(token.Index())|uint64(token.Generation())<<24)
@@ -236,6 +237,7 @@ func (w *Worker) wakeWaiters(b *backend) {
 func (w *Worker) freePipe(b *backend) {
 	invariant.Assert(b.Len() == 0, "worker: pipe freed with requests in it")
 	b.end.out.Drop(w.Arena)
+	b.node.open--
 	w.pipes.put(b.end.token)
 }
 

@@ -33,6 +33,7 @@ type node struct {
 
 	plain   [][2]*backend // by lane and protocol: database 0, no READONLY, no tracking
 	special []*backend    // all others
+	open    int           // pipes that still refer to it, bound or not
 
 	goneAt   int64 // since when the map does not name it, 0 while it does
 	failures int   // dials that failed in a row
@@ -154,30 +155,25 @@ func (w *Worker) forget() {
 		if !n.used || n.goneAt == 0 || w.now-n.goneAt < forgetAfter {
 			continue
 		}
-		busy := false
 		for _, lane := range n.plain {
 			for _, b := range lane {
-				busy = w.retireIdle(b) || busy
+				w.closeIdle(b)
 			}
 		}
-		for _, b := range n.special {
-			busy = w.retireIdle(b) || busy
+		for i := len(n.special) - 1; i >= 0; i-- {
+			w.closeIdle(n.special[i])
 		}
-		if !busy && !w.refersTo(n) {
+		if n.open == 0 && !w.refersTo(n) {
 			n.used = false
 		}
 	}
 }
 
-// retireIdle closes a pipe without requests and says whether it is still there.
-func (w *Worker) retireIdle(b *backend) (there bool) {
-	if b == nil {
-		return false
-	}
-	if b.Len() == 0 && b.State() == pipe.Ready {
+// closeIdle closes a pipe without requests.
+func (w *Worker) closeIdle(b *backend) {
+	if b != nil && b.Len() == 0 && b.State() == pipe.Ready {
 		w.losePipe(b, "")
 	}
-	return true
 }
 
 // refersTo says that a slot or a waiting request still leads to n.
