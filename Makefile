@@ -9,7 +9,7 @@ FUZZ    ?= 30s
 CLUSTER := .cache/run
 
 .DEFAULT_GOAL := help
-.PHONY: help build run stop test lint race fuzz bench sim generate servers FORCE
+.PHONY: help build run stop test lint race fuzz bench sim invariants generate servers FORCE
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,8 +47,11 @@ fuzz: ## run every fuzz target for FUZZ (30s)
 bench: build servers ## measure against the reference, paired
 	$(GO) run ./bench/sixnode -o bench/results/
 
-sim: ## run the simulator, or one seed with SEED=n
-	$(GO) test ./tests/sim $(if $(SEED),-run TestSeed -seed $(SEED)) -count=1
+sim: ## run 5000 seeds of the simulator, or show one with SEED=n
+	$(GO) test ./tests/sim -count=1 $(if $(SEED),-run 'TestSeed$$' -seed $(SEED) -show,-seeds 5000)
+
+invariants: ## run the simulator and the unit tests with released buffers overwritten
+	$(GO) test -tags invariants ./src/... ./tests/sim
 
 generate: servers ## make the command tables again from real servers
 	$(GO) run ./tools/gentable
