@@ -137,21 +137,30 @@ func TestContract_ROUTE4_OtherMerges(t *testing.T) {
 	}
 }
 
-func TestDropLetsGoOfWhatIsIn(t *testing.T) {
+func TestForgetLetsGoOfWhatIsInAndToCome(t *testing.T) {
 	var p Plan
 	parts(t, &p, 1, "DEL", "a", "b", "c")
 	a := newArena(t)
 	var j Join
 	j.Begin(&p, command.MergeSum, 0, 0)
 	put(t, a, &j, 1, ":1\r\n")
-	j.Drop(a)
-	if a.Live() != 0 {
-		t.Fatalf("%d blocks still referenced", a.Live())
+	j.Forget(a)
+	if a.Live() != 0 || j.Held() != 0 {
+		t.Errorf("%d blocks and %d bytes still held", a.Live(), j.Held())
+	}
+	s, _ := a.Copy([]byte(":1\r\n"))
+	if grown, done := j.Put(a, 0, s); grown != 0 || done {
+		t.Errorf("the second part: %d bytes more, done %v", grown, done)
+	}
+	if _, done := j.Put(a, 2, s); !done {
+		t.Error("not done after the last part")
+	}
+	a.Release(s.Block)
+	if _, ok := j.Result(a); ok || a.Live() != 0 {
+		t.Errorf("a result is there: %v; %d blocks still referenced", ok, a.Live())
 	}
 }
 
-// TestSplitJoinRoundTrip splits random key lists and joins what nodes would say; the
-// result must be what one node with all keys would say.
 func TestSplitJoinRoundTrip(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var p Plan

@@ -47,6 +47,9 @@ func (j *Join) Begin(p *Plan, merge command.Merge, owner ring.Token, seq uint32)
 // exhausted it counts as in though it could not be kept: there will be no result. grown
 // is how many bytes j holds more; done says that it was the last part.
 func (j *Join) Put(a *buf.Arena, k uint32, reply buf.Slice) (grown int, done bool) {
+	if j.lost {
+		return 0, j.Lose(k)
+	}
 	kept, ok := j.shelf.Keep(a, reply)
 	if !ok {
 		return 0, j.Lose(k)
@@ -81,7 +84,7 @@ func (j *Join) Result(a *buf.Arena) (reply buf.Slice, ok bool) {
 	if !j.lost {
 		reply, ok = j.result(a)
 	}
-	j.Drop(a)
+	j.Forget(a)
 	return reply, ok
 }
 
@@ -158,13 +161,15 @@ func (j *Join) array(a *buf.Arena) (buf.Slice, bool) {
 	return out, true
 }
 
-// Drop lets go of the replies that are in, for a request whose client is gone.
-func (j *Join) Drop(a *buf.Arena) {
-	for _, r := range j.replies {
-		if r.Block != buf.NoBlock {
-			a.Release(r.Block)
+// Forget lets go of the replies that are in and keeps none that is to come, for a request
+// whose client is gone. They are counted all the same.
+func (j *Join) Forget(a *buf.Arena) {
+	for k := range j.replies {
+		if b := &j.replies[k].Block; *b != buf.NoBlock {
+			a.Release(*b)
+			*b = buf.NoBlock
 		}
 	}
-	j.replies = j.replies[:0]
 	j.shelf.Drop(a)
+	j.held, j.lost = 0, true
 }

@@ -138,6 +138,9 @@ func (s *Session) Gather(env *Env, n int) {
 	s.checkHard(env)
 }
 
+// Parts is how many bytes Gather has noted and Gathered has not taken back.
+func (s *Session) Parts() int64 { return s.parts }
+
 // Gathered takes back n bytes of what Gather has noted: their reply is whole, or lost.
 func (s *Session) Gathered(n int) {
 	s.parts -= int64(n)

@@ -233,6 +233,13 @@ func (w *Worker) closeClient(c *client) {
 
 func (w *Worker) freeClient(c *client) {
 	token := c.Token
+	if c.Parts() > 0 {
+		w.joins.each(func(j *join) {
+			if j.Owner == token {
+				j.Forget(w.Arena)
+			}
+		})
+	}
 	c.end.out.Drop(w.Arena)
 	c.Free(&w.env)
 	w.clients.put(token)
