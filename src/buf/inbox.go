@@ -128,32 +128,16 @@ func (in *Inbox) assemble(a *Arena, n int) bool {
 	return true
 }
 
-// Settle is called when the view cannot be consumed now: bytes that still lie in
-// receive chunks move to blocks of their own size, so that a session that waits
-// does not keep the ring's chunks. It fails when the arena is exhausted.
+// Settle is called when the view cannot be consumed now: what lies in receive chunks
+// moves to a block of its own, all together, so that a session that waits does not keep
+// the ring's chunks, and takes memory for the bytes it has received, however small the
+// pieces were that they came in. It fails when the arena is exhausted.
 func (in *Inbox) Settle(a *Arena) bool {
-	if in.cur.Len > 0 && a.IsReceiveChunk(in.cur.Block) {
-		if !in.assemble(a, 0) {
-			return false
-		}
+	if in.cur.Len > 0 && a.IsReceiveChunk(in.cur.Block) && !in.assemble(a, 0) {
+		return false
 	}
-	for i := range in.queue {
-		q := &in.queue[i]
-		if !a.IsReceiveChunk(q.Block) {
-			continue
-		}
-		s, ok := a.Copy(a.Bytes(*q))
-		if !ok {
-			return false
-		}
-		a.Release(q.Block)
-		*q = s
-		if i == 0 {
-			// The copied-ahead bytes lie in front of the old place only.
-			in.copied = 0
-		}
-	}
-	return true
+	_, ok := in.Grow(a, in.queued)
+	return ok
 }
 
 // Drop releases everything held.

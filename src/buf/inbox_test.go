@@ -150,6 +150,29 @@ func TestSettleGivesTheChunksBack(t *testing.T) {
 	allFree(t, a)
 }
 
+// A session that waits while its client sends byte by byte takes memory by the bytes.
+func TestSettledPiecesTakeNoBlockEach(t *testing.T) {
+	a := newArena(t, 1<<20, 4)
+	var in Inbox
+	const pieces = 3000
+	for i := range pieces {
+		in.Put(receive(t, a, []byte{byte(i)}))
+		if !in.Settle(a) {
+			t.Fatal("the arena is used up")
+		}
+	}
+	if used := a.UsedBytes(); used > 2*pieces || in.Bytes() != pieces {
+		t.Errorf("%d bytes received one by one take %d bytes, %d are held", pieces, used, in.Bytes())
+	}
+	for i := range pieces {
+		if got := a.Bytes(in.View())[0]; got != byte(i) {
+			t.Fatalf("byte %d is %d", i, got)
+		}
+		in.Consume(a, 1)
+	}
+	allFree(t, a)
+}
+
 func TestInboxFailsWhenTheRegionIsUsedUp(t *testing.T) {
 	a := newArena(t, 3*ReceiveChunkBytes, 3)
 	var in Inbox
