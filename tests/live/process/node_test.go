@@ -203,3 +203,26 @@ func TestBackendTimeout(t *testing.T) {
 		}
 	})
 }
+
+// TestNodeClosesIdleConnections lets a node hang up on a connection that nobody uses. The
+// next request does not notice.
+func TestNodeClosesIdleConnections(t *testing.T) {
+	cluster := one(t, testbed.Options{Config: []string{"timeout 1"}})
+	eachEngine(t, func(t *testing.T, engine string) {
+		p := harness.Start(t, harness.Options{Cluster: cluster, Engine: engine, Checked: true})
+		c := p.Dial(t)
+		mustDo(t, c, "SET", "a", "1")
+		harness.Eventually(t, patience, "the node to close the connection", func() error {
+			sockets, err := establishedSockets(p.PID)
+			for _, s := range sockets {
+				if isNode(cluster, s.remotePort) {
+					err = errors.New("it is open")
+				}
+			}
+			return err
+		})
+		if got := mustDo(t, c, "GET", "a"); got != "1" {
+			t.Errorf("GET behind it: %v", got)
+		}
+	})
+}
