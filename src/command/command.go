@@ -52,6 +52,10 @@ func (c *Command) Subcommands() []Command { return c.subs }
 // HasKeys reports whether the command can have keys, or channels that are routed like keys.
 func (c *Command) HasKeys() bool { return len(c.KeySpecs) != 0 }
 
+// RunsScripts reports whether the reply may be whatever a script of the client's wants it to be, errors that look like the server's
+// own included.
+func (c *Command) RunsScripts() bool { return c.Categories&categoryScripting != 0 }
+
 // Blocks reports whether a request may block its connection: always for BLPOP and its like, for XREAD and XREADGROUP when they
 // have the option BLOCK.
 func (c *Command) Blocks(frame []byte, args []resp.Arg) bool {

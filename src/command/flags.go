@@ -46,6 +46,8 @@ var CategoryNames = []string{
 
 var categoryBits = nameBits[Categories](CategoryNames...)
 
+var categoryScripting = categoryBits["scripting"]
+
 // KeyFlags says what a command does with a key. See https://redis.io/docs/latest/develop/reference/key-specs/.
 type KeyFlags uint16
 

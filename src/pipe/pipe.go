@@ -32,11 +32,12 @@ type Key struct {
 // Request is one request on its way. It moves from pipe to pipe when it is
 // redirected; whoever holds it holds one reference of Frame.
 type Request struct {
-	Owner ring.Token // whose request it is
-	Seq   uint32     // which of the owner's requests
-	Slot  uint16     // slot of its keys
-	Hops  uint8      // redirects followed so far
-	Frame buf.Slice  // the bytes, as the node shall get them
+	Owner  ring.Token // whose request it is
+	Seq    uint32     // which of the owner's requests
+	Slot   uint16     // slot of its keys
+	Hops   uint8      // redirects followed so far
+	Script bool       // the reply may have been made up by the client
+	Frame  buf.Slice  // the bytes, as the node shall get them
 }
 
 // entry is a request with what its reply needs.

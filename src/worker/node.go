@@ -114,6 +114,16 @@ func (w *Worker) nodeAt(addr netip.AddrPort) *node {
 	return free
 }
 
+// isMapped says that the map names a node with this address.
+func (w *Worker) isMapped(addr netip.AddrPort) bool {
+	for _, n := range w.nodes {
+		if n.used && n.goneAt == 0 && n.addr == addr {
+			return true
+		}
+	}
+	return false
+}
+
 // apply takes over a new map: slots go to the nodes it names, whatever redirects have
 // said since the last one.
 func (w *Worker) apply(t *topology.Snapshot) {

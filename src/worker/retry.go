@@ -55,27 +55,29 @@ func (w *Worker) redirected(b *backend, r pipe.Reply, kind redirect.Kind) {
 	w.counters.Redirections++
 	w.Wish()
 	target, ok := redirect.Parse(w.Arena.Bytes(r.Bytes))
-	if !ok {
+	if !ok || target.Slot != r.Slot {
 		w.Log.Warn("malformed redirect", "worker", w.Number, "node", b.node.name)
 		w.giveUp(r.Request, "-ERR node "+b.node.name+" sent a malformed redirect\r\n")
 		return
 	}
-	n := w.target(target, b.node)
+	n := w.target(target, b.node, r.Script)
 	if n == nil {
 		w.failRedirect(r.Request)
 		return
 	}
 	if kind == redirect.Moved {
 		w.counters.Moved++
-		w.override(target.Slot, n)
 	} else {
 		w.counters.Ask++
 	}
 	act, wait := redirect.Decide(int(r.Hops), w.MaxRedirects, w.bounce(r.Owner, r.Seq))
-	if kind == redirect.Moved && n == b.node {
-		// The node names itself: what we have is not a connection to the node it
-		// thinks it is. Start over with a fresh one.
-		w.retire(b)
+	if kind == redirect.Moved && !r.Script {
+		w.override(target.Slot, n)
+		if n == b.node {
+			// The node names itself: what we have is not a connection to the node it
+			// thinks it is. Start over with a fresh one.
+			w.retire(b)
+		}
 	}
 	r.Hops++
 	switch act {
@@ -90,10 +92,12 @@ func (w *Worker) redirected(b *backend, r pipe.Reply, kind redirect.Kind) {
 	}
 }
 
-// target returns the node a redirect points to, nil when its address is not known.
-func (w *Worker) target(t redirect.Target, from *node) *node {
+// target returns the node a redirect points to, nil when its address is not known. One
+// that a script may have made up points to nodes of the map only, and binds nobody else:
+// a client must not send others' requests, and our password, where it likes.
+func (w *Worker) target(t redirect.Target, from *node, script bool) *node {
 	addr, ok := w.Resolve(t.Host, t.Port, from.addr)
-	if !ok {
+	if !ok || script && !w.isMapped(addr) {
 		return nil
 	}
 	return w.nodeAt(addr)

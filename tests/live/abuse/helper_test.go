@@ -1,0 +1,105 @@
+package abuse
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"mithril/tests/harness"
+	"mithril/tools/testbed"
+)
+
+func TestMain(m *testing.M) { harness.Main(m) }
+
+// patience bounds everything that happens soon but not at once.
+const patience = 10 * time.Second
+
+const mb = 1 << 20
+
+// eachEngine runs a test with each I/O engine of the proxy, in front of a cluster that may
+// be paused, with a proxy of its own.
+func eachEngine(t *testing.T, args []string, test func(t *testing.T, e *harness.Env, p *harness.Proxy)) {
+	t.Helper()
+	for _, engine := range harness.IOEngines {
+		t.Run(engine, func(t *testing.T) {
+			harness.One(t, testbed.Valkey91, engine, func(t *testing.T, e *harness.Env) {
+				test(t, e, e.Start(t, harness.Options{Workers: 1, Args: args}))
+			})
+		})
+	}
+}
+
+// mustDo is Do for commands that must succeed.
+func mustDo(t *testing.T, c *testbed.Conn, args ...any) any {
+	t.Helper()
+	reply, err := c.Do(args...)
+	if err != nil {
+		t.Fatalf("%v: %v", args, err)
+	}
+	return reply
+}
+
+// mustWrite writes bytes as they are.
+func mustWrite(t *testing.T, c *testbed.Conn, b []byte) {
+	t.Helper()
+	if err := c.Write(b); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// repeat is n times the same command.
+func repeat(n int, args ...any) []byte {
+	return bytes.Repeat(testbed.AppendCommand(nil, args...), n)
+}
+
+// shardOf is the number of the shard that owns a key.
+func shardOf(t *testing.T, e *harness.Env, key string) int {
+	t.Helper()
+	slot := mustDo(t, e.DialLone(t), "CLUSTER", "KEYSLOT", key).(int64)
+	for _, s := range e.Cluster.Status() {
+		for _, r := range s.Slots {
+			if int64(r.First) <= slot && slot <= int64(r.Last) {
+				return s.Index % e.Cluster.Shards
+			}
+		}
+	}
+	t.Fatalf("no node owns the key %q", key)
+	return 0
+}
+
+// pause stops the node that owns a key until the test ends or resume is called. Its
+// replica would take over a few seconds later, so a test has done with it by then.
+func pause(t *testing.T, e *harness.Env, key string) (resume func()) {
+	t.Helper()
+	n, err := e.Cluster.Primary(shardOf(t, e, key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	paused := true
+	resume = func() {
+		if paused {
+			paused = false
+			if err := n.Resume(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	t.Cleanup(resume)
+	return resume
+}
+
+// grown wants the proxy's memory to grow by at most limit while act runs and settle waits.
+func grown(t *testing.T, p *harness.Proxy, limit int64, act func()) {
+	t.Helper()
+	before := p.RSS()
+	act()
+	if after := p.PeakRSS(); after-before > limit {
+		t.Errorf("the proxy has grown by %d MB, want at most %d", (after-before)/mb, limit/mb)
+	}
+}
+
+func long(n int) string { return strings.Repeat("x", n) }

@@ -1,0 +1,115 @@
+package abuse
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"mithril/tests/harness"
+	"mithril/tools/testbed"
+)
+
+// Replies that wait for an earlier one cost their bytes and not a block each.
+func TestEarlyRepliesAreSmall(t *testing.T) {
+	eachEngine(t, nil, func(t *testing.T, e *harness.Env, p *harness.Proxy) {
+		c := p.Dial(t)
+		mustDo(t, c, "SET", "slow", "1")
+		resume := pause(t, e, "slow")
+		const pings = 300_000
+		grown(t, p, 64*mb, func() {
+			mustWrite(t, c, repeat(1, "GET", "slow"))
+			for range 10 {
+				mustWrite(t, c, repeat(pings/10, "PING"))
+			}
+			answered(t, p)
+		})
+		resume()
+		if got, err := c.Receive(); err != nil || got != "1" {
+			t.Fatalf("GET: %v, %v", got, err)
+		}
+		for i := range pings {
+			if got, err := c.Receive(); err != nil || got != "PONG" {
+				t.Fatalf("PING %d: %v, %v", i, got, err)
+			}
+		}
+	})
+}
+
+// answered waits until the proxy has read what was written before, more or less: a
+// worker has taken in all that there was when it answers twice.
+func answered(t *testing.T, p *harness.Proxy) {
+	t.Helper()
+	for range 20 {
+		mustDo(t, p.Dial(t), "PING")
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// Parts of replies that wait for the last one count as output.
+func TestPartsOfRepliesAreLimited(t *testing.T) {
+	args := []string{"--client-output-buffer-limit", "normal", "32mb", "16mb", "60"}
+	eachEngine(t, args, func(t *testing.T, e *harness.Env, p *harness.Proxy) {
+		c, other := p.Dial(t), p.Dial(t)
+		slow := shardOf(t, e, "slow")
+		var fast []any
+		for i := 0; len(fast) < 4; i++ {
+			if key := fmt.Sprint("fast", i); shardOf(t, e, key) != slow {
+				mustDo(t, c, "SET", key, long(mb))
+				fast = append(fast, key)
+			}
+		}
+		mget := slices.Concat([]any{"MGET", "slow"}, fast)
+		mustDo(t, c, mget...)
+		pause(t, e, "slow")
+		grown(t, p, 128*mb, func() {
+			mustWrite(t, c, repeat(200, mget...))
+			harness.Eventually(t, patience, "the client to be closed", func() error {
+				if n := p.Clients(); n != 1 {
+					return fmt.Errorf("%d clients", n)
+				}
+				return nil
+			})
+			mustDo(t, other, "GET", fast[0])
+		})
+		harness.Eventually(t, patience, "memory to be given back", func() error {
+			if rss := p.RSS(); rss > 128*mb {
+				return fmt.Errorf("%d MB are resident", rss/mb)
+			}
+			return nil
+		})
+	})
+}
+
+// What a client sends byte by byte while it is held back costs its bytes.
+func TestHeldBytesAreSmall(t *testing.T) {
+	eachEngine(t, nil, func(t *testing.T, e *harness.Env, p *harness.Proxy) {
+		const clients, size = 20, 3000
+		var held []*testbed.Conn
+		for range clients {
+			held = append(held, p.Dial(t))
+		}
+		mustDo(t, held[0], "SET", "slow", "1")
+		resume := pause(t, e, "slow")
+		request := testbed.AppendCommand(nil, "ECHO", long(size))
+		grown(t, p, 16*mb, func() {
+			for _, c := range held {
+				mustWrite(t, c, testbed.AppendCommand(repeat(1, "GET", "slow"), "SELECT", 0))
+			}
+			for i := range request {
+				for _, c := range held {
+					mustWrite(t, c, request[i:i+1])
+				}
+				time.Sleep(100 * time.Microsecond) // so that the bytes are not received together
+			}
+		})
+		resume()
+		for _, c := range held {
+			for _, want := range []any{"1", "OK", long(size)} {
+				if got, err := c.Receive(); err != nil || got != want {
+					t.Fatalf("%.20v, %v, want %.20v", got, err, want)
+				}
+			}
+		}
+	})
+}
