@@ -1,6 +1,9 @@
 package worker
 
 import (
+	"context"
+	"log/slog"
+
 	"mithril/src/buf"
 	"mithril/src/invariant"
 	"mithril/src/pipe"
@@ -210,8 +213,12 @@ func (w *Worker) pipeFailed(b *backend, reason string) {
 	w.counters.BackendLost++
 	n := b.node
 	if n.failures == 0 {
-		w.Log.Warn("connection to node lost", "worker", w.Number, "node", n.name, "pipe", b.end.token.String(),
-			"state", b.State().String(), "requests", b.Len(), "reason", reason)
+		level := slog.LevelWarn
+		if b.Len() == 0 && b.State() == pipe.Ready {
+			level = slog.LevelDebug // nodes may close what is idle
+		}
+		w.Log.Log(context.Background(), level, "connection to node lost", "worker", w.Number, "node", n.name,
+			"pipe", b.end.token.String(), "state", b.State().String(), "requests", b.Len(), "reason", reason)
 	}
 	if b.State() != pipe.Ready && b.State() != pipe.Draining {
 		n.failed(w.now, reason)

@@ -39,6 +39,7 @@ type node struct {
 	failures int   // dials that failed in a row
 	retryAt  int64 // earliest next dial
 	reason   string
+	warned   bool // of a malformed redirect, since the last map
 	used     bool
 }
 
@@ -129,6 +130,7 @@ func (w *Worker) isMapped(addr netip.AddrPort) bool {
 func (w *Worker) apply(t *topology.Snapshot) {
 	w.applied = t
 	for _, n := range w.nodes {
+		n.warned = false
 		if n.goneAt == 0 {
 			n.goneAt = w.now
 		}
@@ -194,6 +196,15 @@ func (w *Worker) refersTo(n *node) bool {
 		}
 	}
 	return w.waiting.refersTo(n.index)
+}
+
+// warnMalformed logs that n sends redirects that nobody can read: once for each map, since
+// every request to n may get one.
+func (n *node) warnMalformed(w *Worker) {
+	if !n.warned {
+		n.warned = true
+		w.Log.Warn("malformed redirect", "worker", w.Number, "node", n.name)
+	}
 }
 
 // failed notes that n could not be reached; the next dial has to wait.

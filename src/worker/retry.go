@@ -56,7 +56,7 @@ func (w *Worker) redirected(b *backend, r pipe.Reply, kind redirect.Kind) {
 	w.Wish()
 	target, ok := redirect.Parse(w.Arena.Bytes(r.Bytes))
 	if !ok || target.Slot != r.Slot {
-		w.Log.Warn("malformed redirect", "worker", w.Number, "node", b.node.name)
+		b.node.warnMalformed(w)
 		w.giveUp(r.Request, "-ERR node "+b.node.name+" sent a malformed redirect\r\n")
 		return
 	}
