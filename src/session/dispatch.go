@@ -2,6 +2,7 @@ package session
 
 import (
 	"slices"
+	"strconv"
 
 	"mithril/src/buf"
 	"mithril/src/command"
@@ -135,10 +136,26 @@ func (s *Session) dispatchSlotArg(env *Env, c *command.Command, frame buf.Slice,
 	return Intent{}, false
 }
 
+// LocalArgsMax is how many arguments a command may have that is answered from what the
+// process knows. Its reply may have kilobytes for each and is made in one piece.
+const LocalArgsMax = 1024
+
+func appendTooManyArgs(dst []byte, c *command.Command) []byte {
+	dst = append(dst, "-ERR too many arguments for '"...)
+	dst = append(dst, c.Name...)
+	dst = append(dst, "' command, this proxy takes at most "...)
+	dst = strconv.AppendInt(dst, LocalArgsMax, 10)
+	return append(dst, "\r\n"...)
+}
+
 // dispatchLocal answers what concerns the session alone and offers the rest.
 func (s *Session) dispatchLocal(env *Env, c *command.Command, frame buf.Slice, args []resp.Arg) (Intent, bool) {
 	l := env.locals[c.ID]
 	if l == nil {
+		if len(args) > LocalArgsMax {
+			s.reject(env, appendTooManyArgs(env.Reply[:0], c))
+			return Intent{}, false
+		}
 		if c.Name == "config|get" && namesServerParameters(env.Arena.Bytes(frame), args[2:]) {
 			return Intent{Kind: ForwardAny, Command: c, Frame: frame}, true
 		}

@@ -3,9 +3,11 @@ package abuse
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"mithril/src/session"
 	"mithril/tests/harness"
 	"mithril/tools/testbed"
 )
@@ -111,5 +113,32 @@ func TestHeldBytesAreSmall(t *testing.T) {
 				}
 			}
 		}
+	})
+}
+
+// A reply that the proxy makes itself may be thousands of times its request.
+func TestRepliesOfTheProxyAreLimited(t *testing.T) {
+	eachEngine(t, nil, func(t *testing.T, e *harness.Env, p *harness.Proxy) {
+		c := p.Dial(t)
+		grown(t, p, 32*mb, func() {
+			for _, command := range []string{"COMMAND DOCS", "COMMAND INFO", "CONFIG GET", "INFO"} {
+				words := strings.Fields(command)
+				args := make([]any, 0, 100_000)
+				for _, w := range words {
+					args = append(args, w)
+				}
+				for len(args) < cap(args) {
+					args = append(args, "xadd")
+				}
+				want := testbed.Error(fmt.Sprintf("ERR too many arguments for '%s' command, this proxy takes at most 1024",
+					strings.ToLower(strings.Join(words, "|"))))
+				if got, err := c.Do(args...); err != want {
+					t.Errorf("%s with %d arguments: %.50v, %v", command, len(args), got, err)
+				}
+				if _, err := c.Do(args[:session.LocalArgsMax]...); err != nil {
+					t.Errorf("%s with as many arguments as it may have: %v", command, err)
+				}
+			}
+		})
 	})
 }
