@@ -2,6 +2,8 @@ package harness
 
 import (
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -59,6 +61,28 @@ func TestStopNoticesAnEarlyEnd(t *testing.T) {
 	<-p.child.exited
 	if err := p.Stop(); err == nil || !strings.Contains(err.Error(), "had ended before") {
 		t.Errorf("Stop: %v, want an error that says that it had ended before", err)
+	}
+}
+
+func TestLaunchNoticesAnEarlyEnd(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "mithril.sh")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\necho out of luck\nexit 3\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("MITHRIL_BIN", program)
+	began := time.Now()
+	p, err := Launch(Options{})
+	if err == nil {
+		p.Kill()
+		t.Fatal("no error for a program that ends at once")
+	}
+	if took := time.Since(began); took > serveTimeout/3 {
+		t.Errorf("that was noticed after %v", took)
+	}
+	for _, want := range []string{"exit status 3", "out of luck"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want an error with %q", err, want)
+		}
 	}
 }
 

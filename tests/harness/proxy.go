@@ -122,11 +122,11 @@ func (o *Options) args(port int) []string {
 }
 
 // awaitService waits until the port is open and, in front of a cluster, until every shard
-// answers.
+// answers. It gives up when the process has ended.
 func (p *Proxy) awaitService(o *Options) error {
 	return poll(serveTimeout, "the proxy to serve", func() error {
 		if !p.child.running() {
-			return fmt.Errorf("it has ended with %v", p.child.cmd.ProcessState)
+			return hopeless{fmt.Errorf("it has ended with %v", p.child.cmd.ProcessState)}
 		}
 		c, err := p.dial()
 		if err != nil || o.NoWait {

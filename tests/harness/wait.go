@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -11,18 +12,21 @@ const (
 	pollMost  = 10 * time.Millisecond
 )
 
-// poll calls ready until it returns nil. The error says what was waited for and what was
-// missing last.
+// hopeless is the error of a condition that can no longer become true.
+type hopeless struct{ error }
+
+// poll calls ready until it returns nil, or an error that is hopeless. The error says what
+// was waited for and what was missing last.
 func poll(timeout time.Duration, what string, ready func() error) error {
-	deadline := time.Now().Add(timeout)
+	began := time.Now()
 	interval := pollFirst
 	for {
 		last := ready()
 		if last == nil {
 			return nil
 		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("waited %v for %s: %w", timeout, what, last)
+		if waited := time.Since(began); waited > timeout || errors.As(last, &hopeless{}) {
+			return fmt.Errorf("waited %v for %s: %w", waited.Round(time.Millisecond), what, last)
 		}
 		time.Sleep(interval)
 		interval = min(2*interval, pollMost)
