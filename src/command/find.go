@@ -102,6 +102,13 @@ func AppendUnsupported(dst []byte, c *Command) []byte {
 	return append(dst, "' is not supported by this proxy\r\n"...)
 }
 
+// AppendBlockUnsupported appends the error line for a request that would block its connection.
+func AppendBlockUnsupported(dst []byte, c *Command) []byte {
+	dst = append(dst, "-ERR '"...)
+	dst = append(dst, c.Name...)
+	return append(dst, "' with BLOCK is not supported by this proxy\r\n"...)
+}
+
 // appendEcho appends at most limit bytes of b, and nothing from a NUL byte on: servers print it as a C string.
 func appendEcho(dst, b []byte, limit int) []byte {
 	b = b[:min(len(b), limit)]

@@ -12,6 +12,8 @@ import (
 
 const (
 	errNoAuth    = "-NOAUTH Authentication required.\r\n"
+	errInBlock   = "-ERR transactions are not supported by this proxy, the command was not executed\r\n"
+	errExecAbort = "-EXECABORT Transaction discarded because of previous errors.\r\n"
 	errCrossSlot = "-CROSSSLOT Keys in request don't hash to the same slot\r\n"
 )
 
@@ -38,6 +40,10 @@ func (s *Session) dispatch(env *Env, frame buf.Slice, args []resp.Arg) (intent I
 		s.reject(env, append(env.Reply[:0], errNoAuth...))
 		return intent, false
 	}
+	if s.state == Refusing && !endsRefusing(c) {
+		s.refuseInBlock(env, c)
+		return intent, false
+	}
 	switch c.Route {
 	case command.RouteKeyed:
 		if c.KeyIndex != 0 {
@@ -56,7 +62,29 @@ func (s *Session) dispatch(env *Env, frame buf.Slice, args []resp.Arg) (intent I
 	}
 	env.Reply = command.AppendUnsupported(env.Reply[:0], c)
 	s.reject(env, env.Reply)
+	if c.Name == "multi" {
+		s.become(Refusing)
+	}
 	return intent, false
+}
+
+// endsRefusing names the commands that a session inside a refused transaction may still
+// use.
+func endsRefusing(c *command.Command) bool { return c.Name == "reset" || c.Name == "quit" }
+
+// refuseInBlock answers a request inside a transaction that was refused. Executing it
+// would do a part of what the client wants done as a whole or not at all.
+func (s *Session) refuseInBlock(env *Env, c *command.Command) {
+	reply := errInBlock
+	switch c.Name {
+	case "exec":
+		reply = errExecAbort
+		s.become(Plain)
+	case "discard":
+		reply = replyOK
+		s.become(Plain)
+	}
+	s.reject(env, append(env.Reply[:0], reply...))
 }
 
 // isOpenToAll says that a command, if there is one, needs no login. Valkey asks for the
@@ -75,7 +103,7 @@ func (s *Session) reject(env *Env, reply []byte) {
 func (s *Session) dispatchKeys(env *Env, c *command.Command, frame buf.Slice, args []resp.Arg) (Intent, bool) {
 	bytes := env.Arena.Bytes(frame)
 	if c.Blocks(bytes, args) {
-		env.Reply = command.AppendUnsupported(env.Reply[:0], c)
+		env.Reply = command.AppendBlockUnsupported(env.Reply[:0], c)
 		s.reject(env, env.Reply)
 		return Intent{}, false
 	}

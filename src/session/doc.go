@@ -12,6 +12,7 @@
 //
 //	Fresh     a password is required and has not been given
 //	Plain     requests are served
+//	Refusing  inside a transaction that was refused: nothing is executed until its end
 //	Draining  no more requests are read; ends when every reply is out
 //	Dead      to be closed at once: its replies have nowhere to go
 //

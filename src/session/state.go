@@ -9,12 +9,13 @@ type State uint8
 const (
 	Fresh State = iota
 	Plain
+	Refusing
 	Draining
 	Dead
 	states
 )
 
-var stateNames = [states]string{Fresh: "fresh", Plain: "plain", Draining: "draining", Dead: "dead"}
+var stateNames = [states]string{Fresh: "fresh", Plain: "plain", Refusing: "refusing", Draining: "draining", Dead: "dead"}
 
 // String is the state as log lines show it.
 func (s State) String() string { return stateNames[s] }
@@ -23,7 +24,8 @@ func (s State) String() string { return stateNames[s] }
 // becomes fresh again when it resets a login.
 var allowed = [states]uint8{
 	Fresh:    1<<Plain | 1<<Draining | 1<<Dead,
-	Plain:    1<<Fresh | 1<<Draining | 1<<Dead,
+	Plain:    1<<Fresh | 1<<Refusing | 1<<Draining | 1<<Dead,
+	Refusing: 1<<Fresh | 1<<Plain | 1<<Draining | 1<<Dead,
 	Draining: 1 << Dead,
 	Dead:     0,
 }
