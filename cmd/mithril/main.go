@@ -53,6 +53,8 @@ func run(args []string) int {
 func watchSignals(log *proxy.Log) (ctx context.Context, cut <-chan struct{}) {
 	ctx, stop := context.WithCancel(context.Background())
 	second := make(chan struct{})
+	// Whoever reads the log from a pipe may go away.
+	signal.Ignore(syscall.SIGPIPE)
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	go func() {

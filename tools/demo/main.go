@@ -55,19 +55,20 @@ func (o options) logFile() string    { return filepath.Join(o.dir, "mithril.log"
 
 // start runs the cluster and the proxy, in place of what an earlier run has left.
 func start(o options) error {
-	if err := end(o); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(o.dir, 0o755); err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*startTimeout)
 	defer cancel()
 	engine, err := testbed.Fetch(ctx, o.engine, func(format string, args ...any) { fmt.Printf(format+"\n", args...) })
 	if err != nil {
 		return err
 	}
-	fmt.Printf("starting six %s nodes on ports %d to %d\n", o.engine, o.nodes, o.nodes+5)
+	if err := end(o); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(o.dir, 0o755); err != nil {
+		return err
+	}
+	fmt.Printf("starting six %s nodes on ports %d to %d, with their cluster bus on %d to %d\n",
+		o.engine, o.nodes, o.nodes+5, o.nodes+testbed.BusOffset, o.nodes+testbed.BusOffset+5)
 	cluster, err := testbed.Start(ctx, testbed.Options{
 		Engine: o.engine, BasePort: o.nodes, Dir: o.clusterDir(), Detached: true,
 	})
@@ -83,9 +84,9 @@ Its log is in %[3]s.
 
 Try:
   %[4]s -p %[1]d set hello world
-  %[4]s -p %[1]d mset a 1 b 2 c 3       (three slots, one command)
-  %[4]s -c -p %[1]d mget a b c          (a cluster client works too)
-  %[4]s -p %[1]d cluster nodes          (one node owns every slot)
+  %[4]s -p %[1]d mset a 1 b 2 c 3       # three slots, one command
+  %[4]s -c -p %[1]d mget a b c          # a cluster client works too
+  %[4]s -p %[1]d cluster nodes          # one node owns every slot
   %[5]s -p %[1]d -P 16 -c 50 -n 1000000 -r 100000 -t set,get -q
 
 make stop ends the proxy and the cluster.
@@ -114,11 +115,12 @@ func (o options) startProxy(cluster *testbed.Cluster) error {
 	go func() { exited <- proxy.Wait() }()
 	deadline := time.Now().Add(startTimeout)
 	for time.Now().Before(deadline) {
-		if serves(o.port) {
+		if serves(o.port, proxy.Process.Pid) {
 			return nil
 		}
 		select {
 		case err := <-exited:
+			os.Remove(o.pidFile())
 			text, _ := os.ReadFile(o.logFile())
 			return fmt.Errorf("the proxy has ended (%v): %s", err, text)
 		case <-time.After(20 * time.Millisecond):
@@ -127,12 +129,18 @@ func (o options) startProxy(cluster *testbed.Cluster) error {
 	return fmt.Errorf("the proxy does not serve after %s: see %s", startTimeout, o.logFile())
 }
 
-func serves(port int) bool {
+// serves says that the process with the given id, and not another one, answers on the
+// port and reaches its nodes.
+func serves(port, pid int) bool {
 	c, err := testbed.Dial(fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
 		return false
 	}
 	defer c.Close()
+	info, err := c.Do("INFO", "server")
+	if err != nil || !strings.Contains(fmt.Sprint(info), fmt.Sprintf("process_id:%d\r\n", pid)) {
+		return false
+	}
 	_, err = c.Do("GET", "hello")
 	return err == nil
 }
