@@ -17,24 +17,32 @@ type child struct {
 	exited chan struct{} // closed when the process is gone and its output is in log
 }
 
-// spawn starts a program. Its parent, for PR_SET_PDEATHSIG (prctl(2)), is a thread, so
-// that thread stays until the process is gone.
+// spawn starts a program.
 func spawn(path string, args []string) (*child, error) {
-	c := &child{cmd: exec.Command(path, args...), exited: make(chan struct{})}
-	c.cmd.Stdout, c.cmd.Stderr = &c.log, &c.log
-	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return spawnCommand(exec.Command(path, args...))
+}
+
+// spawnCommand starts a program. Its parent, for PR_SET_PDEATHSIG (prctl(2)), is a thread,
+// so that thread stays until the process is gone.
+func spawnCommand(cmd *exec.Cmd) (*child, error) {
+	c := &child{cmd: cmd, exited: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = &c.log, &c.log
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread()
-		err := c.cmd.Start()
+		err := cmd.Start()
 		started <- err
 		if err == nil {
-			c.cmd.Wait()
+			cmd.Wait()
 			close(c.exited)
 		}
 	}()
 	if err := <-started; err != nil {
-		return nil, fmt.Errorf("start %s: %w", path, err)
+		return nil, fmt.Errorf("start %s: %w", cmd.Path, err)
 	}
 	return c, nil
 }

@@ -11,5 +11,8 @@
 //
 //	func TestMain(m *testing.M) { harness.Main(m) }
 //
+// Tests talk to loopback alone. What needs another address, or no name server, is for
+// InNamespace.
+//
 // $MITHRIL_BIN names a program to test instead of the one that is built.
 package harness

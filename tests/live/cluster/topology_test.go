@@ -28,12 +28,15 @@ func awaitFetches(t *testing.T, node *fake) {
 	})
 }
 
+// Names are looked up, where no name server can be asked for one that is not known.
 func TestContract_TOPO1_BootstrapByName(t *testing.T) {
-	node := newFake(t)
-	eachEngine(t, func(t *testing.T, engine string) {
-		seeds := fmt.Sprintf("no-such-name.invalid:7000,localhost:%d", node.port)
-		c := start(t, engine, seeds, "--topology-timeout-ms", "500").Dial(t)
-		await(t, c, nil, "GET", "foo")
+	harness.InNamespace(t, func(t *testing.T) {
+		node := newFake(t)
+		eachEngine(t, func(t *testing.T, engine string) {
+			seeds := fmt.Sprintf("no-such-name.invalid:7000,localhost:%d", node.port)
+			c := start(t, engine, seeds, "--topology-timeout-ms", "500").Dial(t)
+			await(t, c, nil, "GET", "foo")
+		})
 	})
 }
 

@@ -10,53 +10,59 @@ import (
 	"mithril/tools/testbed"
 )
 
-// beyondLoopback is an address of this host that is not a loopback one. Connections to it
-// stay within the host, but come from beyond loopback for whom they reach.
-func beyondLoopback(t *testing.T) string {
-	t.Helper()
-	addrs, err := net.InterfaceAddrs()
-	if err != nil {
+func TestContract_SEC3(t *testing.T) {
+	if _, err := testbed.Ensure(testbed.Redis80); err != nil { // inside it could not be fetched
 		t.Fatal(err)
 	}
-	for _, a := range addrs {
-		if ip, ok := a.(*net.IPNet); ok && ip.IP.IsGlobalUnicast() {
-			return ip.IP.String()
-		}
-	}
-	t.Fatalf("this host has no address beyond loopback, only %v", addrs)
-	return ""
+	harness.InNamespace(t, testProtectedMode)
 }
 
-func TestContract_SEC3(t *testing.T) {
-	host := beyondLoopback(t)
+// testProtectedMode has clients that come from loopback and, within a namespace, from
+// beyond. It is where a client comes from that counts, not the address that it connects to.
+func testProtectedMode(t *testing.T) {
+	const inside = "127.0.0.1"
 	server := testbed.RunNode(t, testbed.NodeOptions{
-		Engine: testbed.Redis80, Config: []string{"bind 127.0.0.1 " + host, "protected-mode yes"},
+		Engine: testbed.Redis80, Config: []string{"bind " + inside + " " + harness.Outside, "protected-mode yes"},
 	})
-	denied := readAll(t, net.JoinHostPort(host, fmt.Sprint(server.Port)), "")
+	port := fmt.Sprint(server.Port)
+	mustDo(t, dialFrom(t, inside, harness.Outside, port), "PING")
+	denied := rest(t, dialFrom(t, harness.Outside, harness.Outside, port))
 	if !strings.HasPrefix(denied, "-DENIED ") {
 		t.Fatalf("the server says %q", denied)
 	}
 	eachEngine(t, func(t *testing.T, engine string) {
-		bind := []string{"--bind", "127.0.0.1", host}
-		from := func(p *harness.Proxy) string {
-			_, port, _ := net.SplitHostPort(p.Addr)
-			return net.JoinHostPort(host, port)
+		proxy := func(args ...string) (port string) {
+			p := alone(t, engine, append(args, "--bind", inside, harness.Outside)...)
+			_, port, _ = net.SplitHostPort(p.Addr)
+			return port
 		}
-		p := alone(t, engine, bind...)
-		if got := readAll(t, from(p), ""); got != denied {
+		port := proxy()
+		if got := rest(t, dialFrom(t, harness.Outside, harness.Outside, port)); got != denied {
 			t.Errorf("from beyond loopback the proxy says\n%q, the server\n%q", got, denied)
 		}
-		mustDo(t, p.Dial(t), "PING")
+		mustDo(t, dialFrom(t, inside, inside, port), "PING")
+		mustDo(t, dialFrom(t, inside, harness.Outside, port), "PING")
 
-		p = alone(t, engine, append(bind, "--protected-mode", "no")...)
-		mustDo(t, testbed.MustDial(t, from(p)), "PING")
+		port = proxy("--protected-mode", "no")
+		mustDo(t, dialFrom(t, harness.Outside, harness.Outside, port), "PING")
 
-		p = alone(t, engine, append(bind, "--requirepass", "sesame")...)
-		c := testbed.MustDial(t, from(p))
+		c := dialFrom(t, harness.Outside, harness.Outside, proxy("--requirepass", "sesame"))
 		wantError(t, c, "NOAUTH Authentication required.", "GET", "a")
 		mustDo(t, c, "AUTH", "sesame")
 		mustDo(t, c, "PING")
 	})
+}
+
+// dialFrom connects from one address of this host to another.
+func dialFrom(t *testing.T, from, to, port string) *testbed.Conn {
+	t.Helper()
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: patience}
+	conn, err := dialer.Dial("tcp4", net.JoinHostPort(to, port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return testbed.NewConn(conn)
 }
 
 func TestBindSeveralAddresses(t *testing.T) {
