@@ -19,6 +19,7 @@ import (
 	"mithril/src/stats"
 	"mithril/src/sys"
 	"mithril/src/topology"
+	"mithril/src/version"
 	"mithril/src/worker"
 )
 
@@ -49,6 +50,7 @@ type Proxy struct {
 	engine    string
 	seats     []*seat
 	addresses topology.AddressMap
+	runID     string // 40 hex digits, new with every start
 	refresher *refresher.Refresher
 	admin     *admin.Server
 	clients   int64 // maxclients as far as descriptors allow it
@@ -63,6 +65,7 @@ func Start(c *conf.Config, log *slog.Logger) (*Proxy, error) {
 		return nil, err
 	}
 	p.engine = kind
+	p.own.Info("mithril starting", "version", version.Number, "pid", os.Getpid(), "conf", c.ConfFile, "workers", c.WorkerThreads)
 	p.own.Info("i/o engine chosen", "engine", kind, "reason", why)
 	if err := p.reserve(); err != nil {
 		return nil, err
@@ -75,6 +78,9 @@ func Start(c *conf.Config, log *slog.Logger) (*Proxy, error) {
 	if p.addresses, err = addressMap(c); err != nil {
 		return nil, err
 	}
+	var id [20]byte
+	rand.Read(id[:])
+	p.runID = hex.EncodeToString(id[:])
 	p.refresher = refresher.New(p.refresherOptions())
 	p.admin = p.newAdmin()
 	if err := p.open(); err != nil {
@@ -111,10 +117,8 @@ func (p *Proxy) reserve() error {
 }
 
 func (p *Proxy) newAdmin() *admin.Server {
-	var id [20]byte
-	rand.Read(id[:])
 	s := &admin.Server{
-		Conf: p.conf, RunID: hex.EncodeToString(id[:]), PID: os.Getpid(), OS: sys.System(),
+		Conf: p.conf, RunID: p.runID, PID: os.Getpid(), OS: sys.System(),
 		Map: p.refresher.Current, CPU: sys.ProcessorTime,
 	}
 	for range p.conf.WorkerThreads {

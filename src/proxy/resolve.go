@@ -42,7 +42,7 @@ func (p *Proxy) refresherOptions() refresher.Options {
 	o := refresher.Options{
 		Bootstrap: c.Bootstrap, User: c.TopologyUser, Pass: c.TopologyPass,
 		Timeout: time.Duration(c.TopologyTimeoutMs) * time.Millisecond, Period: time.Duration(c.TopologyRefreshSecs) * time.Second,
-		RequireFullCoverage: c.RequireFullCoverage, AddressMap: p.addresses.Apply, Log: p.log.With("part", "topology"),
+		RequireFullCoverage: c.RequireFullCoverage, RunID: p.runID, AddressMap: p.addresses.Apply, Log: p.log.With("part", "topology"),
 	}
 	if o.Pass == "" {
 		o.User, o.Pass = c.BackendAuthUser, c.BackendAuthPass

@@ -23,6 +23,8 @@ type Options struct {
 	Timeout time.Duration
 	// Period is the time between two refreshes that nobody wished for.
 	Period time.Duration
+	// RunID is this process's own run_id: who tells it in INFO is no node but the proxy itself. Empty checks nothing.
+	RunID string
 	// RequireFullCoverage refuses maps that leave slots uncovered.
 	RequireFullCoverage bool
 	// AddressMap turns an announced "host:port" into the one to dial; nil changes nothing.

@@ -1,6 +1,7 @@
 package refresher
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -19,6 +20,9 @@ const (
 	// hedgeAfter is how long a node may be silent before the next one is asked as well.
 	hedgeAfter = 250 * time.Millisecond
 )
+
+// errSelf is what is wrong with a proxy as its own node: every request would come back to it for ever.
+var errSelf = errors.New("this is the proxy itself, expected nodes of the cluster")
 
 // answer is what one node said.
 type answer struct {
@@ -140,6 +144,9 @@ func (r *round) askNode(ctx context.Context, addr string) (*answer, *failure) {
 		[]string{"CLUSTER", "SLOTS"}, []string{"CLUSTER", "SHARDS"}, []string{"CLUSTER", "INFO"}, []string{"INFO", "server"})
 	if fail != nil {
 		return nil, fail
+	}
+	if r.options.RunID != "" && bytes.Contains(replies[3], []byte("run_id:"+r.options.RunID)) {
+		return nil, &failure{refused, addr, errSelf}
 	}
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
