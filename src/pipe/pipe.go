@@ -87,6 +87,9 @@ func (p *Pipe) HalfEmpty() bool {
 	return p.tail-p.head <= PendingMax/2 && p.pending <= PendingBytesMax/2
 }
 
+// Replies counts the requests that have been answered, and wraps around.
+func (p *Pipe) Replies() uint32 { return p.head }
+
 // Oldest is when the oldest unanswered request was pushed; ok is false without one.
 func (p *Pipe) Oldest() (at int64, ok bool) {
 	if p.tail == p.head {

@@ -23,6 +23,7 @@ type backend struct {
 	connecting bool         // the connect is with the ring
 	dirty      bool         // listed in dirtyPipes
 	deadline   timerHandle  // of dial and greeting
+	swept      uint32       // its Replies at the last sweep
 	waiters    []ring.Token // sessions held until there is room
 }
 
@@ -46,6 +47,7 @@ func (w *Worker) dial(n *node, key pipe.Key) *backend {
 	b.node = n
 	b.connecting = true
 	b.dirty = false
+	b.swept = 0
 	b.waiters = b.waiters[:0]
 	n.bind(b)
 	n.open++

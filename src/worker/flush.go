@@ -77,9 +77,9 @@ func (w *Worker) wait() ring.Wait {
 		deadline = 0
 	}
 	wait := ring.Wait{Deadline: deadline, Min: 1}
-	if w.BatchWindow > 0 && w.inFlight >= gatherFrom {
+	if due := w.inFlight - w.stuck; w.BatchWindow > 0 && due >= gatherFrom {
 		wait.Window = w.BatchWindow
-		wait.Min = w.sends + min(gatherMax, w.inFlight/2)
+		wait.Min = w.sends + min(gatherMax, due/2)
 	}
 	return wait
 }

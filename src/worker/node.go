@@ -35,6 +35,8 @@ type node struct {
 	special []*backend    // all others
 	open    int           // pipes that still refer to it, bound or not
 
+	primary  bool  // of a shard of the map
+	demoted  bool  // it was, in an earlier map
 	goneAt   int64 // since when the map does not name it, 0 while it does
 	failures int   // dials that failed in a row
 	retryAt  int64 // earliest next dial
@@ -131,6 +133,8 @@ func (w *Worker) apply(t *topology.Snapshot) {
 	w.applied = t
 	for _, n := range w.nodes {
 		n.warned = false
+		n.demoted = n.demoted || n.primary
+		n.primary = false
 		if n.goneAt == 0 {
 			n.goneAt = w.now
 		}
@@ -152,9 +156,13 @@ func (w *Worker) apply(t *topology.Snapshot) {
 			w.lead(uint16(s), noNode)
 			continue
 		}
-		w.lead(uint16(s), index[t.Shards[shard].Primary])
+		primary := index[t.Shards[shard].Primary]
+		w.lead(uint16(s), primary)
 		if !named[shard] {
 			named[shard] = true
+			if primary != noNode {
+				w.nodes[primary].primary, w.nodes[primary].demoted = true, false
+			}
 			w.firstSlots = append(w.firstSlots, uint16(s))
 		}
 	}

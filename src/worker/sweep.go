@@ -50,7 +50,27 @@ func (w *Worker) dialExpired(t ring.Token) {
 func (w *Worker) sweep() {
 	w.timers.Arm(w.now+second, timerSweep)
 	w.clients.each(w.sweepClient)
+	w.stuck = 0
+	w.pipes.each(w.sweepStuck)
 	w.forget()
+}
+
+// sweepStuck looks for a node that owes replies and has sent none since the last sweep. It
+// may hang, or its host may be gone without a word, so the map is asked for: when the
+// cluster has given its slots to another, nobody shall wait for it.
+func (w *Worker) sweepStuck(b *backend) {
+	answered := b.swept != b.Replies()
+	b.swept = b.Replies()
+	at, waiting := b.Oldest()
+	if answered || !waiting || w.now-at < second {
+		return
+	}
+	w.Wish()
+	if b.node.demoted {
+		w.losePipe(b, "it does not answer and is not a primary any more")
+		return
+	}
+	w.stuck += b.Len()
 }
 
 func (w *Worker) sweepClient(c *client) {
@@ -69,7 +89,14 @@ func (w *Worker) sweepClient(c *client) {
 
 // sweepReplies looks for nodes that owe a reply for too long.
 func (w *Worker) sweepReplies() {
-	w.timers.Arm(w.now+max(w.BackendTimeout/8, millisecond), timerReplies)
+	period := max(w.BackendTimeout/8, millisecond)
+	late := w.now-w.repliesAt > period
+	w.repliesAt = w.now + period
+	w.timers.Arm(w.repliesAt, timerReplies)
+	if late {
+		// The process was held up: what the nodes have sent meanwhile is yet to be read.
+		return
+	}
 	w.pipes.each(w.sweepPipe)
 }
 

@@ -93,6 +93,7 @@ type Worker struct {
 	rotation   int                // over firstSlots
 	plan       fanout.Plan
 	inFlight   int // requests with nodes
+	stuck      int // of them, those with nodes that did not answer between the last two sweeps
 	scratch    []byte
 
 	dirtyClients []ring.Token
@@ -109,6 +110,7 @@ type Worker struct {
 	draining  bool
 	cut       bool
 	published int64 // when the board was last written
+	repliesAt int64 // when the replies are to be looked for
 }
 
 // New makes a worker. Nothing happens before Run or Turn.

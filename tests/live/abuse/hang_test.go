@@ -1,0 +1,110 @@
+package abuse
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"mithril/tests/harness"
+	"mithril/tools/testbed"
+)
+
+// A node that hangs keeps its connections. When the cluster has replaced it, the requests
+// that it owes replies to fail, and its slots are served, long before the next refresh
+// that nobody wished for.
+func TestHungPrimaryIsLeft(t *testing.T) {
+	for _, engine := range harness.IOEngines {
+		t.Run(engine, func(t *testing.T) {
+			cluster := testbed.RunCluster(t, testbed.Options{})
+			p := harness.Start(t, harness.Options{Cluster: cluster, Engine: engine, Checked: true, Args: []string{"--topology-refresh-secs", "600"}})
+			stuck := p.Dial(t)
+			stuck.SetTimeout(3 * patience)
+			mustDo(t, stuck, "SET", "slow", "1")
+			e := &harness.Env{Cluster: cluster, Lone: cluster.Nodes()[0], Proxy: p}
+			shard := shardOf(t, e, "slow")
+			old, err := cluster.Primary(shard)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pause(t, e, "slow")
+			mustWrite(t, stuck, repeat(3, "INCR", "slow"))
+			if _, err := cluster.WaitFailover(context.Background(), shard, old.Index); err != nil {
+				t.Fatal(err)
+			}
+			promoted := time.Now()
+			for range 3 {
+				got, err := stuck.Receive()
+				if text, ok := got.(testbed.Error); !ok || !strings.Contains(string(text), "is not a primary any more") {
+					t.Fatalf("INCR at the hung node answers %v, %v", got, err)
+				}
+			}
+			mustDo(t, stuck, "INCR", "slow")
+			if took := time.Since(promoted); took > 5*time.Second {
+				t.Errorf("the proxy has left the hung node %v after the cluster", took)
+			}
+		})
+	}
+}
+
+// Requests that a hung node owes replies to do not slow down the others.
+func TestHungNodeCostsOthersNothing(t *testing.T) {
+	eachEngine(t, nil, func(t *testing.T, e *harness.Env, p *harness.Proxy) {
+		c, stuck := p.Dial(t), p.Dial(t)
+		mustDo(t, stuck, "SET", "slow", "1")
+		other := "other"
+		for shardOf(t, e, other) == shardOf(t, e, "slow") {
+			other += "x"
+		}
+		median := func() time.Duration {
+			var took []time.Duration
+			for range 501 {
+				start := time.Now()
+				mustDo(t, c, "GET", other)
+				took = append(took, time.Since(start))
+			}
+			slices.Sort(took)
+			return took[len(took)/2]
+		}
+		before := median()
+		pause(t, e, "slow")
+		mustWrite(t, stuck, repeat(100, "GET", "slow"))
+		time.Sleep(2200 * time.Millisecond) // two looks of the proxy, a second apart
+		// A gathering wait lasts 250 µs, and a request meets two of them.
+		if after := median(); after > before+350*time.Microsecond {
+			t.Errorf("a GET took %v before, and takes %v while another node hangs", before, after)
+		}
+	})
+}
+
+// A process that is stopped for a while finds late replies in its sockets: they are
+// replies all the same.
+func TestPauseOfTheProxyIsNoTimeout(t *testing.T) {
+	eachEngine(t, []string{"--backend-timeout-ms", "500"}, func(t *testing.T, e *harness.Env, p *harness.Proxy) {
+		var clients []*testbed.Conn
+		for range 20 {
+			clients = append(clients, p.Dial(t))
+		}
+		for range 3 {
+			for _, c := range clients {
+				mustWrite(t, c, repeat(200, "INCR", "n"))
+			}
+			for _, sig := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGCONT} {
+				if err := p.Signal(sig); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Second)
+			}
+			for _, c := range clients {
+				for i := range 200 {
+					got, err := c.Receive()
+					if n, ok := got.(int64); err != nil || !ok || n <= 0 {
+						t.Fatalf("reply %d: %v, %v", i, got, err)
+					}
+				}
+			}
+		}
+	})
+}
