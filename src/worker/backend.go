@@ -1,9 +1,6 @@
 package worker
 
 import (
-	"context"
-	"log/slog"
-
 	"mithril/src/buf"
 	"mithril/src/invariant"
 	"mithril/src/pipe"
@@ -215,11 +212,11 @@ func (w *Worker) pipeFailed(b *backend, reason string) {
 	w.counters.BackendLost++
 	n := b.node
 	if n.failures == 0 {
-		level := slog.LevelWarn
+		log := w.Log.Warn
 		if b.Len() == 0 && b.State() == pipe.Ready {
-			level = slog.LevelDebug // nodes may close what is idle
+			log = w.Log.Debug // nodes may close what is idle
 		}
-		w.Log.Log(context.Background(), level, "connection to node lost", "worker", w.Number, "node", n.name,
+		log("connection to node lost", "worker", w.Number, "node", n.name,
 			"pipe", b.end.token.String(), "state", b.State().String(), "requests", b.Len(), "reason", reason)
 	}
 	if b.State() != pipe.Ready && b.State() != pipe.Draining {
