@@ -57,9 +57,6 @@ func (k *key) notes() string {
 	if k.repeat {
 		notes += "; repeatable"
 	}
-	if k.live {
-		notes += "; changeable at run time"
-	}
 	for _, row := range unavailable {
 		if row.key == k.name {
 			notes += strings.TrimSuffix("; not available in this build: "+row.class, ": ")

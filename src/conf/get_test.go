@@ -140,7 +140,7 @@ func TestUsageNamesEveryKey(t *testing.T) {
 	}
 	for _, part := range []string{
 		"--check", "--version", "--help",
-		"  loglevel notice\n      least severe level that is logged\n      debug, verbose, notice or warning; changeable at run time\n",
+		"  loglevel notice\n      least severe level that is logged\n      debug, verbose, notice or warning\n",
 		"yes or no; not available in this build\n",
 		"soft seconds; repeatable; not available in this build: pubsub\n",
 	} {
