@@ -63,9 +63,7 @@ func Matrix(t *testing.T, test func(t *testing.T, e *Env)) {
 	t.Helper()
 	for _, server := range Servers {
 		t.Run(server, func(t *testing.T) {
-			for _, engine := range IOEngines {
-				t.Run(engine, func(t *testing.T) { run(t, server, engine, test) })
-			}
+			EachEngine(t, func(t *testing.T, engine string) { run(t, server, engine, test) })
 		})
 	}
 }
@@ -76,6 +74,14 @@ func Each(t *testing.T, test func(t *testing.T, e *Env)) {
 	t.Helper()
 	for _, server := range Servers {
 		t.Run(server, func(t *testing.T) { run(t, server, IOUring, test) })
+	}
+}
+
+// EachEngine runs a test as subtests, with every I/O engine.
+func EachEngine(t *testing.T, test func(t *testing.T, engine string)) {
+	t.Helper()
+	for _, engine := range IOEngines {
+		t.Run(engine, func(t *testing.T) { test(t, engine) })
 	}
 }
 

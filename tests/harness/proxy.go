@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -75,6 +76,13 @@ func Start(tb TB, options Options) *Proxy {
 		}
 	})
 	return p
+}
+
+// StartAt starts a checked proxy that bootstraps from an address and returns when its port
+// is open, whether there is a cluster or not.
+func StartAt(tb TB, engine, bootstrap string, args ...string) *Proxy {
+	tb.Helper()
+	return Start(tb, Options{Engine: engine, Checked: true, NoWait: true, Args: append([]string{"--bootstrap", bootstrap}, args...)})
 }
 
 // Launch is Start without a test.
@@ -208,6 +216,16 @@ func (p *Proxy) Log() string { return p.child.log.String() }
 func (p *Proxy) LogTail() string {
 	lines := strings.Split(strings.TrimRight(p.Log(), "\n"), "\n")
 	return strings.Join(lines[max(0, len(lines)-logTailLines):], "\n")
+}
+
+// LinesWith counts the lines of Log that have all the words.
+func (p *Proxy) LinesWith(words ...string) (n int) {
+	for line := range strings.Lines(p.Log()) {
+		if !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(line, word) }) {
+			n++
+		}
+	}
+	return n
 }
 
 // Running reports whether the process exists.

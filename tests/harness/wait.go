@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// Patience bounds what happens soon but not at once.
+const Patience = 10 * time.Second
+
 // Polling starts fast, for what takes microseconds, and slows down.
 const (
 	pollFirst = 20 * time.Microsecond

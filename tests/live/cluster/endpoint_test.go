@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"mithril/tests/harness"
 	"mithril/tools/testbed"
 )
 
@@ -26,24 +27,24 @@ func TestEndpoints(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			options.Primaries, options.Replicas = 2, testbed.NoReplicas
 			cluster := testbed.RunCluster(t, options)
-			eachEngine(t, func(t *testing.T, engine string) { testEndpoints(t, cluster, engine) })
+			harness.EachEngine(t, func(t *testing.T, engine string) { testEndpoints(t, cluster, engine) })
 		})
 	}
 }
 
 func testEndpoints(t *testing.T, cluster *testbed.Cluster, engine string) {
 	const number = 300
-	p := start(t, engine, cluster.Addrs()[0])
+	p := harness.StartAt(t, engine, cluster.Addrs()[0])
 	c := p.Dial(t)
 	key, far := tag(number), tag(16000)
 	await(t, c, "OK", "MSET", key, "1", far, "2")
 	for _, ends := range [][2]int{{0, 1}, {1, 0}} {
 		move := testbed.Move{Slot: number, From: ends[0], To: ends[1]}
 		move.Hook = func(testbed.MoveStep) error {
-			if got := mustDo(t, c, "MGET", key, far); fmt.Sprint(got) != "[1 2]" {
+			if got := harness.MustDo(t, c, "MGET", key, far); fmt.Sprint(got) != "[1 2]" {
 				t.Errorf("MGET: %v", got)
 			}
-			if got := mustDo(t, c, "GET", key); got != "1" {
+			if got := harness.MustDo(t, c, "GET", key); got != "1" {
 				t.Errorf("GET: %v", got)
 			}
 			return nil
@@ -60,7 +61,7 @@ func testEndpoints(t *testing.T, cluster *testbed.Cluster, engine string) {
 			t.Errorf("node %s has %d connections of one client, want 1", node.Addr(), n)
 		}
 	}
-	if n := linesWith(p, "level=warning"); n != 0 {
+	if n := p.LinesWith("level=warning"); n != 0 {
 		t.Errorf("%d warnings are logged:\n%s", n, p.Log())
 	}
 }
@@ -73,22 +74,22 @@ func pipesAt(t *testing.T, node *testbed.Node) int {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	return strings.Count(mustDo(t, c, "CLIENT", "LIST").(string), " name=mithril ")
+	return strings.Count(harness.MustDo(t, c, "CLIENT", "LIST").(string), " name=mithril ")
 }
 
 // An announced address can be one that is meant for others: address-map turns it into one
 // that can be dialed from here, in maps and in redirects.
 func TestAddressMap(t *testing.T) {
-	eachEngine(t, func(t *testing.T, engine string) {
+	harness.EachEngine(t, func(t *testing.T, engine string) {
 		node, other := newFake(t), newFake(t)
 		node.tell(strings.ReplaceAll(node.slots, "$9\r\n127.0.0.1\r\n", "$12\r\nnode.invalid\r\n"))
 		other.script(func([]any) string { return "+other\r\n" })
-		p := start(t, engine, node.addr,
+		p := harness.StartAt(t, engine, node.addr,
 			"--address-map", "node.invalid=127.0.0.1", "--address-map", fmt.Sprintf("other.invalid:1=127.0.0.1:%d", other.port))
 		c := p.Dial(t)
 		await(t, c, nil, "GET", "foo")
 		node.script(func([]any) string { return fmt.Sprintf("-ASK %d other.invalid:1\r\n", fooSlot) })
-		if got := mustDo(t, c, "GET", "foo"); got != "other" {
+		if got := harness.MustDo(t, c, "GET", "foo"); got != "other" {
 			t.Errorf("GET after a redirect: %v", got)
 		}
 	})

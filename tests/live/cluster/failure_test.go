@@ -31,7 +31,7 @@ func TestPrimaryIsKilled(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := start(t, engine, victim.Addr())
+			p := harness.StartAt(t, engine, victim.Addr())
 			c := p.Dial(t)
 			key := tag(slots[shard])
 			for _, number := range slots {
@@ -67,7 +67,7 @@ func killInFlight(t *testing.T, c *testbed.Conn, victim *testbed.Node, key strin
 	if err := c.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	harness.Eventually(t, patience, "the requests to reach the node", func() error { return unreadAt(victim.Port) })
+	harness.Eventually(t, harness.Patience, "the requests to reach the node", func() error { return unreadAt(victim.Port) })
 	if err := victim.Kill(); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"mithril/tests/harness"
 	"mithril/tools/testbed"
 )
 
@@ -78,7 +79,7 @@ func (f *fake) stop() {
 func (f *fake) serve(c net.Conn) {
 	defer c.Close()
 	in := testbed.NewConn(c)
-	in.SetTimeout(patience)
+	in.SetTimeout(harness.Patience)
 	first := true
 	for {
 		frame, err := in.Receive()

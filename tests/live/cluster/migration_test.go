@@ -15,7 +15,7 @@ func fill(t *testing.T, c *testbed.Conn, slots ...int) {
 	for _, number := range slots {
 		prefix := tag(number)
 		for i := range 20 {
-			mustDo(t, c, "SET", fmt.Sprint(prefix, i), i)
+			harness.MustDo(t, c, "SET", fmt.Sprint(prefix, i), i)
 		}
 	}
 }

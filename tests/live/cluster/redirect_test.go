@@ -21,9 +21,9 @@ const hopsMax = 7
 // for the client. Such an answer makes the proxy dial anew: perhaps another process has
 // the address now.
 func TestContract_REDIR1_MovedToItself(t *testing.T) {
-	eachEngine(t, func(t *testing.T, engine string) {
+	harness.EachEngine(t, func(t *testing.T, engine string) {
 		node := newFake(t)
-		p := start(t, engine, node.addr)
+		p := harness.StartAt(t, engine, node.addr)
 		c := p.Dial(t)
 		await(t, c, nil, "GET", "foo")
 		node.script(func([]any) string { return fmt.Sprintf("-MOVED %d %s\r\n", fooSlot, node.addr) })
@@ -40,7 +40,7 @@ func TestContract_REDIR1_MovedToItself(t *testing.T) {
 		}
 		// It recovers by itself.
 		node.script(func([]any) string { return "+well\r\n" })
-		if got := mustDo(t, c, "GET", "foo"); got != "well" {
+		if got := harness.MustDo(t, c, "GET", "foo"); got != "well" {
 			t.Errorf("afterwards: %v", got)
 		}
 	})
@@ -49,10 +49,10 @@ func TestContract_REDIR1_MovedToItself(t *testing.T) {
 // After MOVED the slot leads to the node that was named, at once and although the map
 // still says otherwise. After ASK it does not.
 func TestContract_REDIR1_MovedChangesTheRoute(t *testing.T) {
-	eachEngine(t, func(t *testing.T, engine string) {
+	harness.EachEngine(t, func(t *testing.T, engine string) {
 		node, other := newFake(t), newFake(t)
 		other.script(func([]any) string { return "+other\r\n" })
-		p := start(t, engine, node.addr)
+		p := harness.StartAt(t, engine, node.addr)
 		c := p.Dial(t)
 		await(t, c, nil, "GET", "foo")
 		for _, kind := range []string{"ASK", "MOVED"} {
@@ -60,7 +60,7 @@ func TestContract_REDIR1_MovedChangesTheRoute(t *testing.T) {
 			node.script(func([]any) string { return fmt.Sprintf("-%s %d %s\r\n", kind, fooSlot, other.addr) })
 			before := node.times("GET")
 			for range tries {
-				if got := mustDo(t, c, "GET", "foo"); got != "other" {
+				if got := harness.MustDo(t, c, "GET", "foo"); got != "other" {
 					t.Errorf("GET: %v", got)
 				}
 			}
@@ -75,9 +75,9 @@ func TestContract_REDIR1_MovedChangesTheRoute(t *testing.T) {
 // A few redirects in a row are followed for a client that waits for its reply. With later
 // requests in flight the second redirect ends in TRYAGAIN, since they could overtake it.
 func TestContract_REDIR1_SecondRedirect(t *testing.T) {
-	eachEngine(t, func(t *testing.T, engine string) {
+	harness.EachEngine(t, func(t *testing.T, engine string) {
 		node, other := newFake(t), newFake(t)
-		p := start(t, engine, node.addr)
+		p := harness.StartAt(t, engine, node.addr)
 		c := p.Dial(t)
 		await(t, c, nil, "GET", "foo")
 		bounce := func() {
@@ -92,7 +92,7 @@ func TestContract_REDIR1_SecondRedirect(t *testing.T) {
 			})
 		}
 		bounce()
-		if got := mustDo(t, c, "GET", "foo"); got != "foo" {
+		if got := harness.MustDo(t, c, "GET", "foo"); got != "foo" {
 			t.Errorf("GET: %v", got)
 		}
 		if n := other.times("ASKING"); n != 3 {
@@ -116,9 +116,9 @@ func TestContract_REDIR1_SecondRedirect(t *testing.T) {
 
 // A redirect that cannot be read ends in an error, and nothing is dialed.
 func TestContract_REDIR1_MalformedRedirect(t *testing.T) {
-	eachEngine(t, func(t *testing.T, engine string) {
+	harness.EachEngine(t, func(t *testing.T, engine string) {
 		node, bystander := newFake(t), newFake(t)
-		p := start(t, engine, node.addr)
+		p := harness.StartAt(t, engine, node.addr)
 		c := p.Dial(t)
 		await(t, c, nil, "GET", "foo")
 		for _, redirect := range []string{
@@ -144,16 +144,16 @@ func TestContract_REDIR1_MalformedRedirect(t *testing.T) {
 
 // A redirect without a host means the host of the node that answers.
 func TestContract_REDIR1_RedirectWithoutHost(t *testing.T) {
-	eachEngine(t, func(t *testing.T, engine string) {
+	harness.EachEngine(t, func(t *testing.T, engine string) {
 		node, other := newFake(t), newFake(t)
 		other.script(func([]any) string { return "+there\r\n" })
-		p := start(t, engine, node.addr)
+		p := harness.StartAt(t, engine, node.addr)
 		c := p.Dial(t)
 		await(t, c, nil, "GET", "foo")
 		for _, host := range []string{"", "?", "127.0.0.1", "[127.0.0.1]"} {
 			for _, kind := range []string{"ASK", "MOVED"} {
 				node.script(func([]any) string { return fmt.Sprintf("-%s %d %s:%d\r\n", kind, fooSlot, host, other.port) })
-				if got := mustDo(t, c, "GET", "foo"); got != "there" {
+				if got := harness.MustDo(t, c, "GET", "foo"); got != "there" {
 					t.Errorf("%s with the host %q: %v", kind, host, got)
 				}
 			}
@@ -169,7 +169,7 @@ func TestContract_REDIR1_Ask(t *testing.T) {
 	harness.Matrix(t, func(t *testing.T, e *harness.Env) {
 		c := e.Proxy.Dial(t)
 		moved, stays := tag(number)+"moved", tag(number)+"stays"
-		mustDo(t, c, "MSET", moved, "1", stays, "2", tag(number+1), "3")
+		harness.MustDo(t, c, "MSET", moved, "1", stays, "2", tag(number+1), "3")
 		half := testbed.Move{Slot: number, From: 0, To: 1, Batch: 1}
 		half.Hook = func(step testbed.MoveStep) error {
 			if step != testbed.MoveEmptied {
@@ -178,11 +178,11 @@ func TestContract_REDIR1_Ask(t *testing.T) {
 			before, began := mapRequests(t, e.Cluster), time.Now()
 			for time.Since(began) < 300*time.Millisecond {
 				for key, want := range map[string]string{moved: "1", stays: "2", tag(number + 1): "3"} {
-					if got := mustDo(t, c, "GET", key); got != want {
+					if got := harness.MustDo(t, c, "GET", key); got != want {
 						t.Errorf("GET %s: %v, want %s", key, got, want)
 					}
 				}
-				mustDo(t, c, "SET", tag(number)+"new", "4")
+				harness.MustDo(t, c, "SET", tag(number)+"new", "4")
 			}
 			// Debounced by 100 ms; each refresh may ask several nodes.
 			if n := mapRequests(t, e.Cluster) - before; n > 6*len(e.Cluster.Nodes()) {
@@ -197,7 +197,7 @@ func TestContract_REDIR1_Ask(t *testing.T) {
 		if err := e.Cluster.MoveSlotLegacy(t.Context(), half); err != nil {
 			t.Fatal(err)
 		}
-		if got := mustDo(t, c, "MGET", moved, stays, tag(number)+"new"); fmt.Sprint(got) != "[1 2 4]" {
+		if got := harness.MustDo(t, c, "MGET", moved, stays, tag(number)+"new"); fmt.Sprint(got) != "[1 2 4]" {
 			t.Errorf("at the end: %v", got)
 		}
 	})
@@ -212,7 +212,7 @@ func mapRequests(t *testing.T, cluster *testbed.Cluster) (n int) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		for line := range strings.Lines(mustDo(t, c, "INFO", "commandstats").(string)) {
+		for line := range strings.Lines(harness.MustDo(t, c, "INFO", "commandstats").(string)) {
 			if after, found := strings.CutPrefix(line, "cmdstat_cluster|slots:calls="); found {
 				var calls int
 				fmt.Sscan(after, &calls)

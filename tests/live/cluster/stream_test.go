@@ -102,7 +102,7 @@ func startLoad(t *testing.T, p *harness.Proxy, slots ...int) *load {
 			for _, number := range slots {
 				key := tag(number) + s.name
 				s.keys = append(s.keys, key)
-				mustDo(t, s.conn, "DEL", key+"n") // of an earlier load
+				harness.MustDo(t, s.conn, "DEL", key+"n") // of an earlier load
 			}
 			l.streams = append(l.streams, s)
 			l.running.Go(func() { l.run(s) })
@@ -143,7 +143,7 @@ func (l *load) stop() error {
 // await waits until every stream has got on by some rounds. It returns early when one has
 // failed.
 func (l *load) await(rounds int64) error {
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(harness.Patience)
 	for _, s := range l.streams {
 		for goal := s.rounds.Load() + rounds; s.rounds.Load() < goal; time.Sleep(time.Millisecond) {
 			if err := l.failed(); err != nil {

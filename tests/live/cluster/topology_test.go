@@ -20,7 +20,7 @@ var eachSecond = []string{"--topology-refresh-secs", "1"}
 func awaitFetches(t *testing.T, node *fake) {
 	t.Helper()
 	goal := node.times("CLUSTER SLOTS") + 2
-	harness.Eventually(t, patience, "the map to be fetched", func() error {
+	harness.Eventually(t, harness.Patience, "the map to be fetched", func() error {
 		if n := node.times("CLUSTER SLOTS"); n < goal {
 			return fmt.Errorf("it was told %d times, to reach %d", n, goal)
 		}
@@ -32,9 +32,9 @@ func awaitFetches(t *testing.T, node *fake) {
 func TestContract_TOPO1_BootstrapByName(t *testing.T) {
 	harness.InNamespace(t, func(t *testing.T) {
 		node := newFake(t)
-		eachEngine(t, func(t *testing.T, engine string) {
+		harness.EachEngine(t, func(t *testing.T, engine string) {
 			seeds := fmt.Sprintf("no-such-name.invalid:7000,localhost:%d", node.port)
-			c := start(t, engine, seeds, "--topology-timeout-ms", "500").Dial(t)
+			c := harness.StartAt(t, engine, seeds, "--topology-timeout-ms", "500").Dial(t)
 			await(t, c, nil, "GET", "foo")
 		})
 	})
@@ -43,13 +43,13 @@ func TestContract_TOPO1_BootstrapByName(t *testing.T) {
 // The seed is not part of the cluster that it names. When the whole cluster is gone, the
 // seed is asked again.
 func TestContract_TOPO1_BootstrapIsAskedAgain(t *testing.T) {
-	eachEngine(t, func(t *testing.T, engine string) {
+	harness.EachEngine(t, func(t *testing.T, engine string) {
 		seed, first, second := newFake(t), newFake(t), newFake(t)
 		first.script(func([]any) string { return "+first\r\n" })
 		second.script(func([]any) string { return "+second\r\n" })
 		first.tell(slotsReply(slotRange{0, 16383, first.port}))
 		seed.tell(first.slots)
-		p := start(t, engine, fmt.Sprintf("localhost:%d", seed.port))
+		p := harness.StartAt(t, engine, fmt.Sprintf("localhost:%d", seed.port))
 		c := p.Dial(t)
 		await(t, c, "first", "GET", "foo")
 		seed.tell(second.slots)
@@ -76,17 +76,17 @@ func TestContract_TOPO1_WrongMapIsKeptOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			node.tell(good)
-			p := start(t, harness.Auto, node.addr, eachSecond...)
+			p := harness.StartAt(t, harness.Auto, node.addr, eachSecond...)
 			c := p.Dial(t)
 			await(t, c, "node", "GET", "foo")
 			node.tell(wrong)
 			awaitFetches(t, node)
 			for _, key := range []string{"foo", "bar", "hello"} {
-				if got := mustDo(t, c, "GET", key); got != "node" {
+				if got := harness.MustDo(t, c, "GET", key); got != "node" {
 					t.Errorf("GET %s: %v", key, got)
 				}
 			}
-			if n := linesWith(p, "level=warning"); n != 1 || linesWith(p, `msg="no node gives the cluster map"`, "condition=malformed", node.addr) != 1 {
+			if n := p.LinesWith("level=warning"); n != 1 || p.LinesWith(`msg="no node gives the cluster map"`, "condition=malformed", node.addr) != 1 {
 				t.Errorf("the log shall have one warning, about the map:\n%s", p.Log())
 			}
 			node.tell(other.slots)
@@ -104,15 +104,15 @@ func TestContract_TOPO1_RequireFullCoverage(t *testing.T) {
 			node := newFake(t)
 			full, half := node.slots, slotsReply(slotRange{0, 8191, node.port})
 			node.tell(half)
-			p := start(t, harness.Auto, node.addr, append([]string{"--require-full-coverage", require}, eachSecond...)...)
+			p := harness.StartAt(t, harness.Auto, node.addr, append([]string{"--require-full-coverage", require}, eachSecond...)...)
 			c := p.Dial(t)
 			awaitFetches(t, node)
-			wantError(t, c, clusterDown, "GET", "foo")
+			harness.WantError(t, c, clusterDown, "GET", "foo")
 			if require == "no" {
 				await(t, c, nil, "GET", lowKey)
-				wantError(t, c, clusterDown, "MGET", lowKey, "foo")
+				harness.WantError(t, c, clusterDown, "MGET", lowKey, "foo")
 			} else {
-				wantError(t, c, clusterDown, "GET", lowKey)
+				harness.WantError(t, c, clusterDown, "GET", lowKey)
 			}
 
 			node.tell(full)
@@ -123,11 +123,11 @@ func TestContract_TOPO1_RequireFullCoverage(t *testing.T) {
 			awaitFetches(t, node)
 			await(t, c, nil, "GET", lowKey)
 			if require == "no" {
-				wantError(t, c, clusterDown, "GET", "foo")
+				harness.WantError(t, c, clusterDown, "GET", "foo")
 			} else {
 				await(t, c, nil, "GET", "foo")
 			}
-			if n := linesWith(p, `msg="slots without an owner"`, "covered=8192"); n != 2 {
+			if n := p.LinesWith(`msg="slots without an owner"`, "covered=8192"); n != 2 {
 				t.Errorf("%d lines say that slots have no owner, want 2:\n%s", n, p.Log())
 			}
 		})
@@ -153,29 +153,29 @@ func TestContract_TOPO1_SlotWithoutOwner(t *testing.T) {
 			}
 		}
 	}
-	eachEngine(t, func(t *testing.T, engine string) {
-		p := start(t, engine, cluster.Addrs()[0], eachSecond...)
+	harness.EachEngine(t, func(t *testing.T, engine string) {
+		p := harness.StartAt(t, engine, cluster.Addrs()[0], eachSecond...)
 		c := p.Dial(t)
 		await(t, c, "OK", "SET", tag(number), "1")
 		onAll("CLUSTER", "DELSLOTS", number)
 		defer onAll("PING")
-		harness.Eventually(t, patience, "the slot to be down", func() error {
+		harness.Eventually(t, harness.Patience, "the slot to be down", func() error {
 			if reply, err := c.Do("GET", tag(number)); err != testbed.Error(clusterDown) {
 				return fmt.Errorf("GET: %v, %v", reply, err)
 			}
 			return nil
 		})
 		for range 50 {
-			mustDo(t, c, "MSET", tag(number-1), "1", tag(number+1), "1", tag(16000), "1")
-			wantError(t, c, clusterDown, "SET", tag(number), "2")
-			wantError(t, c, clusterDown, "MGET", tag(number-1), tag(number))
+			harness.MustDo(t, c, "MSET", tag(number-1), "1", tag(number+1), "1", tag(16000), "1")
+			harness.WantError(t, c, clusterDown, "SET", tag(number), "2")
+			harness.WantError(t, c, clusterDown, "MGET", tag(number-1), tag(number))
 		}
 		owner, err := cluster.Nodes()[0].Dial()
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer owner.Close()
-		mustDo(t, owner, "CLUSTER", "ADDSLOTS", number)
+		harness.MustDo(t, owner, "CLUSTER", "ADDSLOTS", number)
 		await(t, c, "OK", "SET", tag(number), "3")
 	})
 }
@@ -188,10 +188,10 @@ func TestContract_TOPO1_OneNodeIsMissing(t *testing.T) {
 	}
 	missing := gone.Addr().(*net.TCPAddr).Port
 	gone.Close()
-	eachEngine(t, func(t *testing.T, engine string) {
+	harness.EachEngine(t, func(t *testing.T, engine string) {
 		node := newFake(t)
 		node.tell(slotsReply(slotRange{0, 8191, node.port}, slotRange{8192, 16383, missing}))
-		p := start(t, engine, fmt.Sprintf("127.0.0.1:%d,%s", missing, node.addr))
+		p := harness.StartAt(t, engine, fmt.Sprintf("127.0.0.1:%d,%s", missing, node.addr))
 		c := p.Dial(t)
 		await(t, c, nil, "GET", lowKey)
 		reply, err := c.Do("GET", "foo")

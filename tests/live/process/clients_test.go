@@ -18,7 +18,7 @@ import (
 const tooManyClients = "-ERR max number of clients reached\r\n"
 
 func TestMaxClients(t *testing.T) {
-	eachEngine(t, func(t *testing.T, engine string) {
+	harness.EachEngine(t, func(t *testing.T, engine string) {
 		p := alone(t, engine, "--maxclients", "3")
 		if err := p.AwaitNoClients(); err != nil {
 			t.Fatal(err)
@@ -26,7 +26,7 @@ func TestMaxClients(t *testing.T) {
 		var served []*testbed.Conn
 		for range 3 {
 			c := p.Dial(t)
-			mustDo(t, c, "PING")
+			harness.MustDo(t, c, "PING")
 			served = append(served, c)
 		}
 		for range 50 {
@@ -35,7 +35,7 @@ func TestMaxClients(t *testing.T) {
 			}
 		}
 		for _, c := range served {
-			mustDo(t, c, "PING")
+			harness.MustDo(t, c, "PING")
 		}
 		served[0].Close()
 		awaitService(t, p)
@@ -45,7 +45,7 @@ func TestMaxClients(t *testing.T) {
 // awaitService waits until a new client is served.
 func awaitService(t *testing.T, p *harness.Proxy) {
 	t.Helper()
-	harness.Eventually(t, patience, "a new client to be served", func() error {
+	harness.Eventually(t, harness.Patience, "a new client to be served", func() error {
 		c, err := testbed.Dial(p.Addr)
 		if err != nil {
 			return err
@@ -192,12 +192,12 @@ func TestIdleClientsAreCheap(t *testing.T) {
 		clients   = 5000
 		bytesMost = 40 << 20
 	)
-	eachEngine(t, func(t *testing.T, engine string) {
+	harness.EachEngine(t, func(t *testing.T, engine string) {
 		p := harness.Start(t, harness.Options{Engine: engine, NoWait: true, Args: []string{"--bootstrap", nowhere(t)}})
-		mustDo(t, p.Dial(t), "PING")
+		harness.MustDo(t, p.Dial(t), "PING")
 		before := p.RSS()
 		for range clients {
-			mustDo(t, p.Dial(t), "PING")
+			harness.MustDo(t, p.Dial(t), "PING")
 		}
 		if grown := p.RSS() - before; grown > bytesMost {
 			t.Errorf("%d idle clients take %d KiB, want %d at most", clients, grown>>10, bytesMost>>10)
@@ -208,12 +208,12 @@ func TestIdleClientsAreCheap(t *testing.T) {
 }
 
 func TestIdleClientIsClosed(t *testing.T) {
-	eachEngine(t, func(t *testing.T, engine string) {
+	harness.EachEngine(t, func(t *testing.T, engine string) {
 		p := alone(t, engine, "--timeout", "1")
 		idle, busy := p.Dial(t), p.Dial(t)
-		mustDo(t, idle, "PING")
+		harness.MustDo(t, idle, "PING")
 		began := time.Now()
-		if err := idle.NetConn().SetReadDeadline(began.Add(patience)); err != nil {
+		if err := idle.NetConn().SetReadDeadline(began.Add(harness.Patience)); err != nil {
 			t.Fatal(err)
 		}
 		closed := make(chan error, 1)
@@ -222,13 +222,13 @@ func TestIdleClientIsClosed(t *testing.T) {
 			closed <- err
 		}()
 		for {
-			mustDo(t, busy, "PING")
+			harness.MustDo(t, busy, "PING")
 			select {
 			case err := <-closed:
 				if took := time.Since(began); err != io.EOF || took < time.Second {
 					t.Errorf("after %v: %v, want the connection to be closed after a second", took, err)
 				}
-				mustDo(t, busy, "PING")
+				harness.MustDo(t, busy, "PING")
 				return
 			case <-time.After(50 * time.Millisecond):
 			}

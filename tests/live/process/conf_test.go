@@ -114,7 +114,7 @@ func TestContract_CONF1_CommandLineWins(t *testing.T) {
 	file := write(t, "some.conf", "# comment\nmaxclients 77\ntimeout 70\nbind 127.0.0.1\n")
 	through(t, `exec "$program" '`+file+`' "$@"`)
 	c := alone(t, harness.Auto, "--maxclients", "99").Dial(t)
-	got := mustDo(t, c, "CONFIG", "GET", "maxclients", "timeout")
+	got := harness.MustDo(t, c, "CONFIG", "GET", "maxclients", "timeout")
 	if want := []any{"maxclients", "99", "timeout", "70"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("CONFIG GET: %v, want %v", got, want)
 	}
@@ -123,19 +123,19 @@ func TestContract_CONF1_CommandLineWins(t *testing.T) {
 func TestContract_CONF3_Get(t *testing.T) {
 	p := alone(t, harness.Auto, "--requirepass", "hush", "--backend-auth-pass", "quiet")
 	c := p.DialFresh(t)
-	wantError(t, c, "NOAUTH Authentication required.", "CONFIG", "GET", "port")
-	mustDo(t, c, "AUTH", "hush")
-	if got := mustDo(t, c, "CONFIG", "GET", "nothing-*"); !reflect.DeepEqual(got, []any{}) {
+	harness.WantError(t, c, "NOAUTH Authentication required.", "CONFIG", "GET", "port")
+	harness.MustDo(t, c, "AUTH", "hush")
+	if got := harness.MustDo(t, c, "CONFIG", "GET", "nothing-*"); !reflect.DeepEqual(got, []any{}) {
 		t.Errorf("a pattern that matches nothing: %v", got)
 	}
-	got := mustDo(t, c, "CONFIG", "GET", "TCP-keep*", "maxclients", "*clients", "requirepass", "*-auth-pass", "topology-pass")
+	got := harness.MustDo(t, c, "CONFIG", "GET", "TCP-keep*", "maxclients", "*clients", "requirepass", "*-auth-pass", "topology-pass")
 	want := []any{"maxclients", "10000", "tls-auth-clients", "yes", "requirepass", "(redacted)", "tcp-keepalive", "300",
 		"backend-auth-pass", "(redacted)", "topology-pass", ""}
 	if !sameEntries(got, want) {
 		t.Errorf("CONFIG GET of several patterns:\n%q, want\n%q", got, want)
 	}
 	harness.Hello(t, c, 3)
-	all, ok := mustDo(t, c, "CONFIG", "GET", "*").(testbed.Map)
+	all, ok := harness.MustDo(t, c, "CONFIG", "GET", "*").(testbed.Map)
 	if !ok {
 		t.Fatalf("CONFIG GET answers a RESP3 client %T, want a map", all)
 	}
@@ -147,7 +147,7 @@ func TestContract_CONF3_Get(t *testing.T) {
 	if text := fmt.Sprint(all); strings.Contains(text, "hush") || strings.Contains(text, "quiet") {
 		t.Errorf("CONFIG GET * shows a secret: %s", text)
 	}
-	wantError(t, c, "ERR wrong number of arguments for 'config|get' command", "CONFIG", "GET")
+	harness.WantError(t, c, "ERR wrong number of arguments for 'config|get' command", "CONFIG", "GET")
 }
 
 // sameEntries compares flat lists of keys and values; their order is free.

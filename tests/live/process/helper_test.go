@@ -20,9 +20,6 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// patience bounds everything that happens soon but not at once.
-const patience = 10 * time.Second
-
 // ended is what a program that has ended leaves behind.
 type ended struct {
 	stdout, stderr string
@@ -36,7 +33,7 @@ func run(t *testing.T, args ...string) ended {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), harness.Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, args...)
 	var stdout, stderr bytes.Buffer
@@ -84,41 +81,13 @@ func nowhere(t *testing.T) string {
 // alone starts a proxy whose cluster is not there, for what needs no node.
 func alone(t *testing.T, engine string, args ...string) *harness.Proxy {
 	t.Helper()
-	return harness.Start(t, harness.Options{
-		Engine: engine, Checked: true, NoWait: true, Args: append([]string{"--bootstrap", nowhere(t)}, args...),
-	})
+	return harness.StartAt(t, engine, nowhere(t), args...)
 }
 
-// eachEngine runs a test with each I/O engine of the proxy.
-func eachEngine(t *testing.T, test func(t *testing.T, engine string)) {
-	t.Helper()
-	for _, engine := range harness.IOEngines {
-		t.Run(engine, func(t *testing.T) { test(t, engine) })
-	}
-}
-
-// eachEngineWithCluster is eachEngine with a cluster.
+// eachEngineWithCluster is EachEngine with a cluster.
 func eachEngineWithCluster(t *testing.T, test func(t *testing.T, e *harness.Env)) {
 	t.Helper()
-	eachEngine(t, func(t *testing.T, engine string) { harness.One(t, testbed.Valkey91, engine, test) })
-}
-
-// mustDo is Do for commands that must succeed.
-func mustDo(t *testing.T, c *testbed.Conn, args ...any) any {
-	t.Helper()
-	reply, err := c.Do(args...)
-	if err != nil {
-		t.Fatalf("%v: %v", args, err)
-	}
-	return reply
-}
-
-// wantError wants an error reply.
-func wantError(t *testing.T, c *testbed.Conn, want string, args ...any) {
-	t.Helper()
-	if reply, err := c.Do(args...); err != testbed.Error(want) {
-		t.Fatalf("%v: %v, %v, want the error %q", args, reply, err, want)
-	}
+	harness.EachEngine(t, func(t *testing.T, engine string) { harness.One(t, testbed.Valkey91, engine, test) })
 }
 
 // readAll connects, writes, and reads everything until the other side closes.
@@ -135,7 +104,7 @@ func readAll(t *testing.T, addr, request string) string {
 // been answered.
 func rest(t *testing.T, c *testbed.Conn) string {
 	t.Helper()
-	if err := c.NetConn().SetReadDeadline(time.Now().Add(patience)); err != nil {
+	if err := c.NetConn().SetReadDeadline(time.Now().Add(harness.Patience)); err != nil {
 		t.Fatal(err)
 	}
 	text, err := io.ReadAll(c.NetConn())
@@ -156,7 +125,7 @@ func halfClose(t *testing.T, c *testbed.Conn) {
 // pauseOwner stops the node of a key until the returned function is called.
 func pauseOwner(t *testing.T, e *harness.Env, key string) (resume func()) {
 	t.Helper()
-	slot := mustDo(t, e.DialLone(t), "CLUSTER", "KEYSLOT", key)
+	slot := harness.MustDo(t, e.DialLone(t), "CLUSTER", "KEYSLOT", key)
 	for _, s := range e.Cluster.Status() {
 		for _, r := range s.Slots {
 			if n := slot.(int64); int64(r.First) <= n && n <= int64(r.Last) {

@@ -67,7 +67,7 @@ func wantKeepalive(t *testing.T, p *harness.Proxy, cluster *testbed.Cluster, sec
 	const ticksPerSecond = 100
 	_, text, _ := net.SplitHostPort(p.Addr)
 	port, _ := strconv.Atoi(text)
-	harness.Eventually(t, patience, fmt.Sprintf("keepalive of %d s", secs), func() error {
+	harness.Eventually(t, harness.Patience, fmt.Sprintf("keepalive of %d s", secs), func() error {
 		sockets, err := establishedSockets(p.PID)
 		clients, nodes := 0, 0
 		for _, s := range sockets {
@@ -102,7 +102,7 @@ func TestKeepaliveIsSet(t *testing.T) {
 	eachEngineWithCluster(t, func(t *testing.T, e *harness.Env) {
 		for _, secs := range []int64{77, 0} {
 			p := e.Start(t, harness.Options{Args: []string{"--tcp-keepalive", fmt.Sprint(secs)}})
-			mustDo(t, p.Dial(t), "MSET", "a", "1", "b", "2", "c", "3")
+			harness.MustDo(t, p.Dial(t), "MSET", "a", "1", "b", "2", "c", "3")
 			wantKeepalive(t, p, e.Cluster, secs)
 		}
 	})

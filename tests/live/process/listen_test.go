@@ -25,12 +25,12 @@ func testProtectedMode(t *testing.T) {
 		Engine: testbed.Redis80, Config: []string{"bind " + inside + " " + harness.Outside, "protected-mode yes"},
 	})
 	port := fmt.Sprint(server.Port)
-	mustDo(t, dialFrom(t, inside, harness.Outside, port), "PING")
+	harness.MustDo(t, dialFrom(t, inside, harness.Outside, port), "PING")
 	denied := rest(t, dialFrom(t, harness.Outside, harness.Outside, port))
 	if !strings.HasPrefix(denied, "-DENIED ") {
 		t.Fatalf("the server says %q", denied)
 	}
-	eachEngine(t, func(t *testing.T, engine string) {
+	harness.EachEngine(t, func(t *testing.T, engine string) {
 		proxy := func(args ...string) (port string) {
 			p := alone(t, engine, append(args, "--bind", inside, harness.Outside)...)
 			_, port, _ = net.SplitHostPort(p.Addr)
@@ -40,23 +40,23 @@ func testProtectedMode(t *testing.T) {
 		if got := rest(t, dialFrom(t, harness.Outside, harness.Outside, port)); got != denied {
 			t.Errorf("from beyond loopback the proxy says\n%q, the server\n%q", got, denied)
 		}
-		mustDo(t, dialFrom(t, inside, inside, port), "PING")
-		mustDo(t, dialFrom(t, inside, harness.Outside, port), "PING")
+		harness.MustDo(t, dialFrom(t, inside, inside, port), "PING")
+		harness.MustDo(t, dialFrom(t, inside, harness.Outside, port), "PING")
 
 		port = proxy("--protected-mode", "no")
-		mustDo(t, dialFrom(t, harness.Outside, harness.Outside, port), "PING")
+		harness.MustDo(t, dialFrom(t, harness.Outside, harness.Outside, port), "PING")
 
 		c := dialFrom(t, harness.Outside, harness.Outside, proxy("--requirepass", "sesame"))
-		wantError(t, c, "NOAUTH Authentication required.", "GET", "a")
-		mustDo(t, c, "AUTH", "sesame")
-		mustDo(t, c, "PING")
+		harness.WantError(t, c, "NOAUTH Authentication required.", "GET", "a")
+		harness.MustDo(t, c, "AUTH", "sesame")
+		harness.MustDo(t, c, "PING")
 	})
 }
 
 // dialFrom connects from one address of this host to another.
 func dialFrom(t *testing.T, from, to, port string) *testbed.Conn {
 	t.Helper()
-	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: patience}
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: harness.Patience}
 	conn, err := dialer.Dial("tcp4", net.JoinHostPort(to, port))
 	if err != nil {
 		t.Fatal(err)
@@ -71,12 +71,12 @@ func TestBindSeveralAddresses(t *testing.T) {
 		l.Close()
 		hosts = append(hosts, "::1")
 	}
-	eachEngine(t, func(t *testing.T, engine string) {
+	harness.EachEngine(t, func(t *testing.T, engine string) {
 		p := alone(t, engine, append([]string{"--bind"}, hosts...)...)
 		_, port, _ := net.SplitHostPort(p.Addr)
 		for _, host := range hosts {
 			for range 4 { // workers share each address
-				mustDo(t, testbed.MustDial(t, net.JoinHostPort(host, port)), "PING")
+				harness.MustDo(t, testbed.MustDial(t, net.JoinHostPort(host, port)), "PING")
 			}
 		}
 		if c, err := testbed.Dial(net.JoinHostPort("127.0.0.3", port)); err == nil {
@@ -106,5 +106,5 @@ func TestBusyPortIsNamed(t *testing.T) {
 			}
 		}
 	}
-	mustDo(t, p.Dial(t), "PING")
+	harness.MustDo(t, p.Dial(t), "PING")
 }

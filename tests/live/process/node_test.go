@@ -21,21 +21,16 @@ func TestBackendAuth(t *testing.T) {
 	cluster := one(t, testbed.Options{
 		Password: "node-password", Config: []string{"user carrier on >carrier-password ~* &* +@all"},
 	})
-	start := func(t *testing.T, engine string, args ...string) *harness.Proxy {
-		t.Helper()
-		return harness.Start(t, harness.Options{
-			Engine: engine, Checked: true, NoWait: true, Args: append([]string{"--bootstrap", cluster.Addrs()[0]}, args...),
-		})
-	}
-	eachEngine(t, func(t *testing.T, engine string) {
+	seed := cluster.Addrs()[0]
+	harness.EachEngine(t, func(t *testing.T, engine string) {
 		for user, args := range map[string][]string{
 			"default": {"--backend-auth-pass", "node-password"},
 			"carrier": {"--backend-auth-user", "carrier", "--backend-auth-pass", "carrier-password"},
 		} {
-			p := start(t, engine, args...)
+			p := harness.StartAt(t, engine, seed, args...)
 			c := p.Dial(t)
 			awaitServed(t, c)
-			if got := mustDo(t, c, "GET", "a"); got != "1" {
+			if got := harness.MustDo(t, c, "GET", "a"); got != "1" {
 				t.Errorf("GET a: %v", got)
 			}
 			if !connectedAs(t, cluster, user) {
@@ -46,18 +41,18 @@ func TestBackendAuth(t *testing.T) {
 			"NOAUTH":    nil,
 			"WRONGPASS": {"--backend-auth-user", "carrier", "--backend-auth-pass", "node-password"},
 		} {
-			p := start(t, engine, args...)
+			p := harness.StartAt(t, engine, seed, args...)
 			c := p.Dial(t)
 			awaitLog(t, p, `msg="no node gives the cluster map"`, "condition=refused", reply)
-			wantError(t, c, clusterDown, "GET", "a")
+			harness.WantError(t, c, clusterDown, "GET", "a")
 		}
 		// Rights that suffice for the map do not make the pipes log in.
-		p := start(t, engine, "--topology-pass", "node-password", "--backend-auth-pass", "wrong")
+		p := harness.StartAt(t, engine, seed, "--topology-pass", "node-password", "--backend-auth-pass", "wrong")
 		awaitLog(t, p, `msg="cluster map found"`)
 		c := p.Dial(t)
-		harness.Eventually(t, patience, "the login's error", func() error {
+		harness.Eventually(t, harness.Patience, "the login's error", func() error {
 			_, err := c.Do("GET", "a")
-			if err == nil || !strings.HasPrefix(err.Error(), "TRYAGAIN node "+cluster.Addrs()[0]+" cannot be reached (WRONGPASS ") {
+			if err == nil || !strings.HasPrefix(err.Error(), "TRYAGAIN node "+seed+" cannot be reached (WRONGPASS ") {
 				return fmt.Errorf("GET a: %v", err)
 			}
 			return nil
@@ -69,7 +64,7 @@ func TestBackendAuth(t *testing.T) {
 // awaitServed sets the key a to 1 as soon as its slot is served.
 func awaitServed(t *testing.T, c *testbed.Conn) {
 	t.Helper()
-	harness.Eventually(t, patience, "a slot to be served", func() error {
+	harness.Eventually(t, harness.Patience, "a slot to be served", func() error {
 		_, err := c.Do("SET", "a", "1")
 		return err
 	})
@@ -82,7 +77,7 @@ func connectedAs(t *testing.T, cluster *testbed.Cluster, user string) bool {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	for line := range strings.Lines(mustDo(t, c, "CLIENT", "LIST").(string)) {
+	for line := range strings.Lines(harness.MustDo(t, c, "CLIENT", "LIST").(string)) {
 		if strings.Contains(line, " name=mithril ") && strings.Contains(line, " user="+user+" ") {
 			return true
 		}
@@ -93,27 +88,12 @@ func connectedAs(t *testing.T, cluster *testbed.Cluster, user string) bool {
 // awaitLog waits for a line of the log with all the words.
 func awaitLog(t *testing.T, p *harness.Proxy, words ...string) {
 	t.Helper()
-	harness.Eventually(t, patience, fmt.Sprintf("a line with %q", words), func() error {
-		if linesWith(p, words...) == 0 {
+	harness.Eventually(t, harness.Patience, fmt.Sprintf("a line with %q", words), func() error {
+		if p.LinesWith(words...) == 0 {
 			return errors.New("the log has none")
 		}
 		return nil
 	})
-}
-
-func linesWith(p *harness.Proxy, words ...string) (n int) {
-	for line := range strings.Lines(p.Log()) {
-		has := 0
-		for _, word := range words {
-			if strings.Contains(line, word) {
-				has++
-			}
-		}
-		if has == len(words) {
-			n++
-		}
-	}
-	return n
 }
 
 // TestUnreachableBootstrap begins with a seed that accepts and hangs up, which counts how
@@ -139,12 +119,12 @@ func TestUnreachableBootstrap(t *testing.T) {
 			c.Close()
 		}
 	}()
-	p := harness.Start(t, harness.Options{Checked: true, NoWait: true, Args: []string{"--bootstrap", seed.Addr().String()}})
+	p := harness.StartAt(t, harness.Auto, seed.Addr().String())
 	c := p.Dial(t)
 	began := time.Now()
-	harness.Eventually(t, patience, "the proxy to keep trying", func() error {
-		wantError(t, c, clusterDown, "SET", "a", "1")
-		wantError(t, c, clusterDown, "MGET", "a", "b")
+	harness.Eventually(t, harness.Patience, "the proxy to keep trying", func() error {
+		harness.WantError(t, c, clusterDown, "SET", "a", "1")
+		harness.WantError(t, c, clusterDown, "MGET", "a", "b")
 		if n := asked.Load(); n < 5 {
 			return fmt.Errorf("it has tried %d times", n)
 		}
@@ -153,17 +133,17 @@ func TestUnreachableBootstrap(t *testing.T) {
 	if rate := float64(asked.Load()) / time.Since(began).Seconds(); rate > 20 {
 		t.Errorf("the seed is asked %.0f times a second although it does not answer", rate)
 	}
-	if got := mustDo(t, c, "PING"); got != "PONG" {
+	if got := harness.MustDo(t, c, "PING"); got != "PONG" {
 		t.Errorf("PING without a cluster: %v", got)
 	}
 	const lost, found = `msg="no node gives the cluster map"`, `msg="cluster map found"`
-	if n := linesWith(p, lost); n != 1 || linesWith(p, found) != 0 {
+	if n := p.LinesWith(lost); n != 1 || p.LinesWith(found) != 0 {
 		t.Errorf("%d lines say that there is no map, want 1:\n%s", n, p.Log())
 	}
 	seed.Close()
 	one(t, testbed.Options{BasePort: ports.Base})
 	awaitServed(t, c)
-	if linesWith(p, lost) != 1 || linesWith(p, found) != 1 {
+	if p.LinesWith(lost) != 1 || p.LinesWith(found) != 1 {
 		t.Errorf("each change shall be logged once:\n%s", p.Log())
 	}
 }
@@ -175,12 +155,12 @@ func TestBackendTimeout(t *testing.T) {
 	eachEngineWithCluster(t, func(t *testing.T, e *harness.Env) {
 		p := e.Start(t, harness.Options{Args: []string{"--backend-timeout-ms", fmt.Sprint(limit.Milliseconds())}})
 		stuck, other := p.Dial(t), p.Dial(t)
-		mustDo(t, stuck, "MSET", "a", "1", "b", "2")
+		harness.MustDo(t, stuck, "MSET", "a", "1", "b", "2")
 		resume := pauseOwner(t, e, "a")
 		began := time.Now()
 		replies, err := stuck.Pipeline([]any{"GET", "a"}, []any{"GET", "a"}, []any{"PING"})
 		took := time.Since(began)
-		got := mustDo(t, other, "GET", "b")
+		got := harness.MustDo(t, other, "GET", "b")
 		resume()
 		if err != nil || took < limit || took > 10*limit {
 			t.Errorf("the replies took %v, %v, want %v and little more", took, err, limit)
@@ -194,11 +174,11 @@ func TestBackendTimeout(t *testing.T) {
 				t.Errorf("reply %d: %v", i, reply)
 			}
 		}
-		harness.Eventually(t, patience, "the node to be used again", func() error {
+		harness.Eventually(t, harness.Patience, "the node to be used again", func() error {
 			_, err := stuck.Do("GET", "a")
 			return err
 		})
-		if linesWith(p, `msg="connection to node lost"`, "backend-timeout-ms") == 0 {
+		if p.LinesWith(`msg="connection to node lost"`, "backend-timeout-ms") == 0 {
 			t.Errorf("the log does not tell of it:\n%s", p.Log())
 		}
 	})
@@ -208,11 +188,11 @@ func TestBackendTimeout(t *testing.T) {
 // next request does not notice.
 func TestNodeClosesIdleConnections(t *testing.T) {
 	cluster := one(t, testbed.Options{Config: []string{"timeout 1"}})
-	eachEngine(t, func(t *testing.T, engine string) {
+	harness.EachEngine(t, func(t *testing.T, engine string) {
 		p := harness.Start(t, harness.Options{Cluster: cluster, Engine: engine, Checked: true})
 		c := p.Dial(t)
-		mustDo(t, c, "SET", "a", "1")
-		harness.Eventually(t, patience, "the node to close the connection", func() error {
+		harness.MustDo(t, c, "SET", "a", "1")
+		harness.Eventually(t, harness.Patience, "the node to close the connection", func() error {
 			sockets, err := establishedSockets(p.PID)
 			for _, s := range sockets {
 				if isNode(cluster, s.remotePort) {
@@ -221,7 +201,7 @@ func TestNodeClosesIdleConnections(t *testing.T) {
 			}
 			return err
 		})
-		if got := mustDo(t, c, "GET", "a"); got != "1" {
+		if got := harness.MustDo(t, c, "GET", "a"); got != "1" {
 			t.Errorf("GET behind it: %v", got)
 		}
 	})

@@ -20,7 +20,7 @@ const valueBytes = 100 << 10
 func askTooMuch(t *testing.T, p *harness.Proxy, n int) *testbed.Conn {
 	t.Helper()
 	c := p.Dial(t)
-	mustDo(t, c, "SET", "big", strings.Repeat("x", valueBytes))
+	harness.MustDo(t, c, "SET", "big", strings.Repeat("x", valueBytes))
 	for range n {
 		c.Send("GET", "big")
 	}
@@ -33,7 +33,7 @@ func askTooMuch(t *testing.T, p *harness.Proxy, n int) *testbed.Conn {
 // awaitClosing waits until the proxy has closed its side and has said why.
 func awaitClosing(t *testing.T, p *harness.Proxy, why string) {
 	t.Helper()
-	harness.Eventually(t, patience, "the proxy to log "+why, func() error {
+	harness.Eventually(t, harness.Patience, "the proxy to log "+why, func() error {
 		for line := range strings.Lines(p.Log()) {
 			if strings.Contains(line, `msg="client closed"`) && strings.Contains(line, why) {
 				return nil
@@ -51,7 +51,7 @@ func TestOutputLimitHard(t *testing.T) {
 		p := e.Start(t, harness.Options{Args: []string{"--client-output-buffer-limit", "normal", "4mb", "0", "0"}})
 		askTooMuch(t, p, 400)
 		awaitClosing(t, p, `reason="output limit reached"`)
-		mustDo(t, p.Dial(t), "GET", "big")
+		harness.MustDo(t, p.Dial(t), "GET", "big")
 	})
 }
 
@@ -73,15 +73,15 @@ func TestOutputLimitSoftStopsReading(t *testing.T) {
 		const asked = 300
 		p := e.Start(t, harness.Options{Args: []string{"--client-output-buffer-limit", "normal", "1gb", "1mb", "60"}})
 		c, other := askTooMuch(t, p, asked), p.Dial(t)
-		mustDo(t, other, "SET", "n", "0")
+		harness.MustDo(t, other, "SET", "n", "0")
 		sent := int64(0)
-		harness.Eventually(t, patience, "requests to be left unread", func() error {
+		harness.Eventually(t, harness.Patience, "requests to be left unread", func() error {
 			c.Send("INCR", "n")
 			if err := c.Flush(); err != nil {
 				t.Fatal(err)
 			}
 			sent++
-			served, err := strconv.ParseInt(mustDo(t, other, "GET", "n").(string), 10, 64)
+			served, err := strconv.ParseInt(harness.MustDo(t, other, "GET", "n").(string), 10, 64)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +108,7 @@ func TestQueryBufferLimit(t *testing.T) {
 	eachEngineWithCluster(t, func(t *testing.T, e *harness.Env) {
 		p := e.Start(t, harness.Options{Args: []string{"--query-buffer-limit", "1mb"}})
 		c := p.Dial(t)
-		mustDo(t, c, "SET", "a", strings.Repeat("x", 1<<20-100))
+		harness.MustDo(t, c, "SET", "a", strings.Repeat("x", 1<<20-100))
 		c.Send("GET", "b")
 		c.Send("SET", "a", strings.Repeat("y", 2<<20))
 		c.Send("SET", "b", "1")
@@ -120,10 +120,10 @@ func TestQueryBufferLimit(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 		other := p.Dial(t)
-		if got := mustDo(t, other, "GET", "b"); got != nil {
+		if got := harness.MustDo(t, other, "GET", "b"); got != nil {
 			t.Errorf("what follows a protocol error is executed: b is %v", got)
 		}
-		if got := mustDo(t, other, "GET", "a").(string); strings.Contains(got, "y") {
+		if got := harness.MustDo(t, other, "GET", "a").(string); strings.Contains(got, "y") {
 			t.Error("the request that was too big is executed")
 		}
 	})

@@ -24,7 +24,7 @@ func signal(t *testing.T, p *harness.Proxy, s os.Signal) {
 // awaitRefusal waits until the proxy accepts no more clients.
 func awaitRefusal(t *testing.T, p *harness.Proxy) {
 	t.Helper()
-	harness.Eventually(t, patience, "connections to be refused", func() error {
+	harness.Eventually(t, harness.Patience, "connections to be refused", func() error {
 		c, err := testbed.Dial(p.Addr)
 		if err == nil {
 			c.Close()
@@ -42,7 +42,7 @@ func awaitRefusal(t *testing.T, p *harness.Proxy) {
 func wantExit(t *testing.T, p *harness.Proxy) time.Duration {
 	t.Helper()
 	began := time.Now()
-	if status, err := p.AwaitExit(patience); err != nil || status != 0 {
+	if status, err := p.AwaitExit(harness.Patience); err != nil || status != 0 {
 		t.Fatalf("exit status %d, %v, want 0", status, err)
 	}
 	return time.Since(began)
@@ -52,15 +52,15 @@ func TestContract_CONF4_OpenSessionsAreServed(t *testing.T) {
 	eachEngineWithCluster(t, func(t *testing.T, e *harness.Env) {
 		p := e.Start(t, harness.Options{Args: []string{"--shutdown-timeout-secs", "60"}})
 		first, second := p.Dial(t), p.Dial(t)
-		mustDo(t, first, "SET", "a", "1")
+		harness.MustDo(t, first, "SET", "a", "1")
 		signal(t, p, syscall.SIGTERM)
 		awaitRefusal(t, p)
-		if got := mustDo(t, first, "MGET", "a", "b", "c"); fmt.Sprint(got) != "[1 <nil> <nil>]" {
+		if got := harness.MustDo(t, first, "MGET", "a", "b", "c"); fmt.Sprint(got) != "[1 <nil> <nil>]" {
 			t.Errorf("MGET while shutting down: %v", got)
 		}
-		mustDo(t, second, "SET", "b", "2")
+		harness.MustDo(t, second, "SET", "b", "2")
 		first.Close()
-		if got := mustDo(t, second, "GET", "b"); got != "2" {
+		if got := harness.MustDo(t, second, "GET", "b"); got != "2" {
 			t.Errorf("GET while shutting down: %v", got)
 		}
 		second.Close()
@@ -69,10 +69,10 @@ func TestContract_CONF4_OpenSessionsAreServed(t *testing.T) {
 }
 
 func TestContract_CONF4_TimeoutEndsSessions(t *testing.T) {
-	eachEngine(t, func(t *testing.T, engine string) {
+	harness.EachEngine(t, func(t *testing.T, engine string) {
 		p := alone(t, engine, "--shutdown-timeout-secs", "1")
 		c := p.Dial(t)
-		mustDo(t, c, "PING")
+		harness.MustDo(t, c, "PING")
 		signal(t, p, syscall.SIGINT)
 		if took := wantExit(t, p); took < 900*time.Millisecond || took > 5*time.Second {
 			t.Errorf("ended %v after the signal, want 1 s and little more", took)
@@ -89,7 +89,7 @@ func TestContract_CONF4_SecondSignal(t *testing.T) {
 	eachEngineWithCluster(t, func(t *testing.T, e *harness.Env) {
 		p := e.Start(t, harness.Options{Args: []string{"--shutdown-timeout-secs", "60"}})
 		idle, busy := p.Dial(t), p.Dial(t)
-		mustDo(t, idle, "SET", "a", "1")
+		harness.MustDo(t, idle, "SET", "a", "1")
 		resume := pauseOwner(t, e, "a")
 		busy.Send("GET", "a")
 		if err := busy.Flush(); err != nil {
@@ -114,7 +114,7 @@ func TestContract_CONF4_HangupOpensTheLogAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	signal(t, p, syscall.SIGHUP)
-	harness.Eventually(t, patience, "a new log file", func() error {
+	harness.Eventually(t, harness.Patience, "a new log file", func() error {
 		_, err := os.Stat(path)
 		return err
 	})

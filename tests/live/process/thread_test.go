@@ -73,7 +73,7 @@ func includes(list string, cpu int) bool {
 func TestWorkersArePinned(t *testing.T) {
 	cpus := allowedCPUs(t)
 	first, last := strconv.Itoa(cpus[0]), strconv.Itoa(cpus[len(cpus)-1])
-	eachEngine(t, func(t *testing.T, engine string) {
+	harness.EachEngine(t, func(t *testing.T, engine string) {
 		if first != last {
 			p := alone(t, engine, "--worker-threads", "2", "--worker-cpus", last+","+first)
 			if got := threadCPUs(t, p.PID); got[first] < 1 || got[last] < 1 {
@@ -83,7 +83,7 @@ func TestWorkersArePinned(t *testing.T) {
 			wantWorkerLine(t, p, 1, first)
 		}
 		p := alone(t, engine, "--worker-threads", "1", "--worker-cpus", last)
-		mustDo(t, p.Dial(t), "PING")
+		harness.MustDo(t, p.Dial(t), "PING")
 		wantWorkerLine(t, p, 0, last)
 		got := threadCPUs(t, p.PID)
 		for list, threads := range got {
