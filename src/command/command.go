@@ -49,6 +49,25 @@ func (c *Command) Parent() *Command { return c.parent }
 // caller must not change them.
 func (c *Command) Subcommands() []Command { return c.subs }
 
+// Offered reports whether COMMAND, COUNT, INFO and DOCS show the command: the proxy carries it or, of a container, any subcommand. Find
+// finds a RouteLater command all the same, for the sake of its error.
+func (c *Command) Offered() bool {
+	if len(c.subs) != 0 {
+		return c.offeredSubs() != 0
+	}
+	return c.Route != RouteLater && c.Route != RouteRefused
+}
+
+func (c *Command) offeredSubs() int {
+	n := 0
+	for i := range c.subs {
+		if c.subs[i].Offered() {
+			n++
+		}
+	}
+	return n
+}
+
 // HasKeys reports whether the command can have keys, or channels that are routed like keys.
 func (c *Command) HasKeys() bool { return len(c.KeySpecs) != 0 }
 

@@ -14,5 +14,6 @@
 // Two files are written by hand. policy.go says which route a command takes; a row that it does not name takes the default rule.
 // corrections.go says where keys are for the few commands whose published key specs are not enough.
 //
-// A refused command (RouteRefused) has a row, but no lookup finds it: for a client it does not exist.
+// A refused command (RouteRefused) has a row, but no lookup finds it: for a client it does not exist. One that the proxy does not carry
+// (RouteLater) is found, so that its error names it, but neither is offered: COMMAND, COUNT, INFO and DOCS leave both out.
 package command

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -87,6 +88,45 @@ func TestContract_ROUTE4_routes(t *testing.T) {
 		}
 	})
 }
+
+// What COMMAND shows is what the proxy carries; a container is there for the sake of any subcommand.
+func TestContract_ROUTE10_offered(t *testing.T) {
+	eachTable(t, func(t *testing.T, table *Table) {
+		for _, test := range []struct {
+			names string
+			want  bool
+		}{
+			{"get mget xread eval time ping info command command|docs command|getkeys config config|get client client|id", true},
+			{"cluster cluster|nodes cluster|countkeysinslot object object|encoding memory memory|usage", true},
+			{"acl acl|help script script|help function function|help pubsub pubsub|help latency slowlog module", true},
+			{"multi exec discard watch subscribe ssubscribe publish blpop wait keys scan dbsize flushall randomkey swapdb", false},
+			{"command|list config|set client|list client|tracking cluster|replicas memory|doctor acl|whoami script|load pubsub|channels", false},
+		} {
+			for name := range strings.FieldsSeq(test.names) {
+				if got := table.LookupFull([]byte(name)).Offered(); got != test.want {
+					t.Errorf("%s: offered is %v", name, got)
+				}
+			}
+		}
+		for id := range table.Len() {
+			c := table.Row(uint16(id))
+			want := carried[c.Route]
+			if len(c.subs) != 0 {
+				want = slices.ContainsFunc(c.subs, func(s Command) bool { return carried[s.Route] })
+			}
+			if c.Offered() != want {
+				t.Errorf("%s, %v: offered is %v", c.Name, c.Route, c.Offered())
+			}
+		}
+		hidden := &Command{Route: RouteLocal, subs: []Command{{Route: RouteLater}, {Route: RouteRefused}}}
+		if hidden.Offered() {
+			t.Error("a container is offered of which the proxy carries no subcommand")
+		}
+	})
+}
+
+// carried are the routes of commands that a client can use.
+var carried = map[Route]bool{RouteKeyed: true, RouteSplit: true, RouteSlotArg: true, RouteAny: true, RouteLocal: true}
 
 func TestContract_ROUTE3_policyNames(t *testing.T) {
 	eachTable(t, func(t *testing.T, table *Table) {

@@ -2,33 +2,42 @@ package command
 
 import "mithril/src/resp"
 
-// AppendCount appends the reply to COMMAND COUNT: the commands that a client may call, without subcommands.
+// AppendCount appends the reply to COMMAND COUNT: the commands that are offered, without subcommands.
 func (t *Table) AppendCount(dst []byte) []byte { return resp.AppendInt(dst, int64(t.count)) }
 
-// AppendList appends the reply to COMMAND: the rows of all commands that a client may call.
+// AppendList appends the reply to COMMAND: the rows of all commands that are offered.
 func (t *Table) AppendList(dst []byte, proto resp.Proto) []byte {
 	dst = resp.AppendArray(dst, t.count)
 	for i := range t.rows {
-		if c := &t.rows[i]; c.parent == nil && c.Route != RouteRefused {
+		if c := &t.rows[i]; c.parent == nil && c.Offered() {
 			dst = AppendInfo(dst, c, proto)
 		}
 	}
 	return dst
 }
 
-// AppendInfoReply appends the reply to COMMAND INFO: a row per name, null for a name that is no command; the whole list without names.
+// AppendInfoReply appends the reply to COMMAND INFO: a row per name, null for a name of nothing that is offered; the whole list without
+// names.
 func (t *Table) AppendInfoReply(dst []byte, names [][]byte, proto resp.Proto) []byte {
 	if len(names) == 0 {
 		return t.AppendList(dst, proto)
 	}
 	dst = resp.AppendArray(dst, len(names))
 	for _, name := range names {
-		dst = AppendInfo(dst, t.LookupFull(name), proto)
+		dst = AppendInfo(dst, t.lookupOffered(name), proto)
 	}
 	return dst
 }
 
-// AppendInfo appends one row of COMMAND INFO as the server shapes it, without refused subcommands; null for nil.
+// lookupOffered is LookupFull for commands that are offered.
+func (t *Table) lookupOffered(name []byte) *Command {
+	if c := t.LookupFull(name); c != nil && c.Offered() {
+		return c
+	}
+	return nil
+}
+
+// AppendInfo appends one row of COMMAND INFO as the server shapes it, with the subcommands that are offered; null for nil.
 func AppendInfo(dst []byte, c *Command, proto resp.Proto) []byte {
 	if c == nil {
 		return resp.AppendNull(dst, proto)
@@ -38,32 +47,22 @@ func AppendInfo(dst []byte, c *Command, proto resp.Proto) []byte {
 	if len(c.subs) == 0 {
 		return dst
 	}
-	dst = resp.AppendArray(dst, c.visibleSubs())
+	dst = resp.AppendArray(dst, c.offeredSubs())
 	for i := range c.subs {
-		if s := &c.subs[i]; s.Route != RouteRefused {
+		if s := &c.subs[i]; s.Offered() {
 			dst = AppendInfo(dst, s, proto)
 		}
 	}
 	return dst
 }
 
-func (c *Command) visibleSubs() int {
-	n := 0
-	for i := range c.subs {
-		if c.subs[i].Route != RouteRefused {
-			n++
-		}
-	}
-	return n
-}
-
-// AppendDocsReply appends the reply to COMMAND DOCS: a map from name to documentation. Names that are no command are left out; without
-// names it holds all commands.
+// AppendDocsReply appends the reply to COMMAND DOCS: a map from name to documentation. Names of nothing that is offered are left
+// out; without names it holds all commands that are.
 func (t *Table) AppendDocsReply(dst []byte, names [][]byte, proto resp.Proto) []byte {
 	if len(names) == 0 {
 		dst = resp.AppendMap(dst, proto, t.count)
 		for i := range t.rows {
-			if c := &t.rows[i]; c.parent == nil && c.Route != RouteRefused {
+			if c := &t.rows[i]; c.parent == nil && c.Offered() {
 				dst = c.appendDocs(dst, proto)
 			}
 		}
@@ -71,23 +70,23 @@ func (t *Table) AppendDocsReply(dst []byte, names [][]byte, proto resp.Proto) []
 	}
 	known := 0
 	for _, name := range names {
-		if t.LookupFull(name) != nil {
+		if t.lookupOffered(name) != nil {
 			known++
 		}
 	}
 	dst = resp.AppendMap(dst, proto, known)
 	for _, name := range names {
-		if c := t.LookupFull(name); c != nil {
+		if c := t.lookupOffered(name); c != nil {
 			dst = c.appendDocs(dst, proto)
 		}
 	}
 	return dst
 }
 
-// appendDocs appends the name and the documentation of a command, its subcommands' included.
+// appendDocs appends the name and the documentation of a command, with those of its subcommands that are offered.
 func (c *Command) appendDocs(dst []byte, proto resp.Proto) []byte {
 	dst = resp.AppendBulkString(dst, c.Name)
-	subs := c.visibleSubs()
+	subs := c.offeredSubs()
 	if subs == 0 {
 		dst = resp.AppendMap(dst, proto, c.docsPairs)
 		return appendProto(dst, c.docs, proto)
@@ -97,7 +96,7 @@ func (c *Command) appendDocs(dst []byte, proto resp.Proto) []byte {
 	dst = resp.AppendBulkString(dst, docsSubcommands)
 	dst = resp.AppendMap(dst, proto, subs)
 	for i := range c.subs {
-		if s := &c.subs[i]; s.Route != RouteRefused {
+		if s := &c.subs[i]; s.Offered() {
 			dst = s.appendDocs(dst, proto)
 		}
 	}

@@ -22,19 +22,22 @@ func eachLive(t *testing.T, f func(t *testing.T, table *Table, conn *testbed.Con
 	})
 }
 
-// Rows and docs of everything but containers are the server's own bytes.
+// Rows and docs of everything but containers are the server's own bytes. What is not offered is answered as what the server does not know.
 func TestContract_ROUTE10_infoAndDocsByteForByte(t *testing.T) {
 	eachLive(t, func(t *testing.T, table *Table, conn *testbed.Conn, proto resp.Proto) {
 		for id := range table.Len() {
 			c := table.Row(uint16(id))
-			if c.Route == RouteRefused || len(c.Subcommands()) != 0 {
+			if len(c.Subcommands()) != 0 {
 				continue
 			}
-			names := [][]byte{[]byte(c.Name)}
-			if got, want := string(table.AppendInfoReply(nil, names, proto)), rawReply(t, conn, "COMMAND", "INFO", c.Name); got != want {
+			names, known := [][]byte{[]byte(c.Name)}, c.Name
+			if !c.Offered() {
+				known = "nosuch"
+			}
+			if got, want := string(table.AppendInfoReply(nil, names, proto)), rawReply(t, conn, "COMMAND", "INFO", known); got != want {
 				t.Errorf("info of %s:\n got %q\nwant %q", c.Name, got, want)
 			}
-			if got, want := string(table.AppendDocsReply(nil, names, proto)), rawReply(t, conn, "COMMAND", "DOCS", c.Name); got != want {
+			if got, want := string(table.AppendDocsReply(nil, names, proto)), rawReply(t, conn, "COMMAND", "DOCS", known); got != want {
 				t.Errorf("docs of %s:\n got %q\nwant %q", c.Name, got, want)
 			}
 		}
@@ -43,19 +46,26 @@ func TestContract_ROUTE10_infoAndDocsByteForByte(t *testing.T) {
 
 func TestContract_ROUTE10_infoAndDocsOfSeveralNames(t *testing.T) {
 	eachLive(t, func(t *testing.T, table *Table, conn *testbed.Conn, proto resp.Proto) {
-		for _, line := range []string{
-			"nosuch", "get", "GET nosuch Set", "client|list CLIENT|ID", "client|nosuch get|x client|list|x |", "get get", "MGET  x",
+		for _, test := range []struct{ names, known string }{
+			{names: "nosuch"}, {names: "get"}, {names: "GET nosuch Set"}, {names: "client|setname CLIENT|ID"},
+			{names: "client|nosuch get|x client|id|x |"}, {names: "get get"}, {names: "MGET  x"},
+			{names: "get MULTI client|list Client|ID acl|save set", known: "get nosuch nosuch Client|ID nosuch set"},
+			{names: "scan|x subscribe", known: "nosuch nosuch"},
 		} {
-			words := strings.Split(line, " ")
+			words := strings.Split(test.names, " ")
+			known := words // what the server is asked for
+			if test.known != "" {
+				known = strings.Split(test.known, " ")
+			}
 			var names [][]byte
 			for _, w := range words {
 				names = append(names, []byte(w))
 			}
-			got, want := string(table.AppendInfoReply(nil, names, proto)), rawReply(t, conn, append([]string{"COMMAND", "INFO"}, words...)...)
+			got, want := string(table.AppendInfoReply(nil, names, proto)), rawReply(t, conn, append([]string{"COMMAND", "INFO"}, known...)...)
 			if got != want {
 				t.Errorf("info of %q:\n got %q\nwant %q", words, got, want)
 			}
-			got, want = string(table.AppendDocsReply(nil, names, proto)), rawReply(t, conn, append([]string{"COMMAND", "DOCS"}, words...)...)
+			got, want = string(table.AppendDocsReply(nil, names, proto)), rawReply(t, conn, append([]string{"COMMAND", "DOCS"}, known...)...)
 			if got != want {
 				t.Errorf("docs of %q:\n got %q\nwant %q", words, got, want)
 			}
@@ -63,23 +73,26 @@ func TestContract_ROUTE10_infoAndDocsOfSeveralNames(t *testing.T) {
 	})
 }
 
-// The whole lists are those of the server but for the order and the refused commands.
-func TestContract_ROUTE10_wholeListsWithoutRefused(t *testing.T) {
+// The whole lists are those of the server but for the order and what is not offered.
+func TestContract_ROUTE10_wholeListsOfTheOffered(t *testing.T) {
 	eachLive(t, func(t *testing.T, table *Table, conn *testbed.Conn, proto resp.Proto) {
-		visible := func(name string) bool { return table.LookupFull([]byte(name)) != nil }
+		offered := func(name string) bool {
+			c := table.LookupFull([]byte(name))
+			return c != nil && c.Offered()
+		}
 
 		got := decode(t, table.AppendList(nil, proto)).([]any)
 		if again := decode(t, table.AppendInfoReply(nil, nil, proto)); fmt.Sprint(again) != fmt.Sprint(got) {
 			t.Errorf("COMMAND INFO without names is not COMMAND")
 		}
 		want := ask(t, conn, "COMMAND").([]any)
-		compareLists(t, "COMMAND", sortedRows(got, nil), sortedRows(want, visible))
+		compareLists(t, "COMMAND", sortedRows(got, nil), sortedRows(want, offered))
 		if !bytes.Equal(table.AppendCount(nil), fmt.Appendf(nil, ":%d\r\n", len(got))) {
 			t.Errorf("COMMAND COUNT says %q for %d commands", table.AppendCount(nil), len(got))
 		}
 
 		gotDocs := decode(t, table.AppendDocsReply(nil, nil, proto))
-		compareLists(t, "COMMAND DOCS", sortedDocs(gotDocs, nil), sortedDocs(ask(t, conn, "COMMAND", "DOCS"), visible))
+		compareLists(t, "COMMAND DOCS", sortedDocs(gotDocs, nil), sortedDocs(ask(t, conn, "COMMAND", "DOCS"), offered))
 	})
 }
 

@@ -16,7 +16,7 @@ type Table struct {
 	rows  []Command // every row, a container directly before its subcommands; ID is the position
 	slots []uint16  // open-addressed: 1 + position of a top-level row that is not refused, 0 = empty
 	shift uint8     // hash bits to drop
-	count int       // top-level rows that are not refused
+	count int       // top-level rows that are offered
 }
 
 //go:embed data
@@ -163,17 +163,22 @@ func newTable(parsed []parsedRow, undecided Route) (*Table, error) {
 	return t, nil
 }
 
-// index fills slots. They are at most a quarter full, so that a miss ends at the first or second look.
+// index fills slots and count. The slots are at most a quarter full, so that a miss ends at the first or second look.
 func (t *Table) index() {
 	size := 1 << bits.Len(uint(4*len(t.rows)))
 	t.slots = make([]uint16, size)
 	t.shift = uint8(64 - bits.TrailingZeros(uint(size)))
 	for i := range t.rows {
 		c := &t.rows[i]
-		if c.parent != nil || c.Route == RouteRefused {
+		if c.parent != nil {
 			continue
 		}
-		t.count++
+		if c.Offered() {
+			t.count++
+		}
+		if c.Route == RouteRefused {
+			continue
+		}
 		at := hash(len(c.pattern.name), c.pattern.head, c.pattern.tail) >> t.shift
 		for t.slots[at] != 0 {
 			at = (at + 1) % uint64(size)

@@ -12,8 +12,8 @@ import (
 )
 
 // TestContract_ROUTE10_CommandRowsAndDocs compares the rows and the documentation of every
-// command that the proxy accepts with a node's, in both protocols. What it refuses is
-// missing.
+// command that the proxy accepts with a node's, in both protocols. What it refuses or does
+// not carry is missing, subcommands too.
 func TestContract_ROUTE10_CommandRowsAndDocs(t *testing.T) {
 	harness.Matrix(t, func(t *testing.T, e *harness.Env) {
 		table := tableOf(t, e.Server)
@@ -21,10 +21,7 @@ func TestContract_ROUTE10_CommandRowsAndDocs(t *testing.T) {
 			pair := e.Pair(t, proto)
 			for id := range table.Len() {
 				row := table.Row(uint16(id))
-				if row.Parent() != nil {
-					continue
-				}
-				if row.Route == command.RouteRefused {
+				if !row.Offered() {
 					for _, about := range []string{"INFO", "DOCS"} {
 						harness.Expect(t, pair.Proxy, array("COMMAND", about, row.Name), pair.Same(t, "COMMAND", about, "nonesuch"))
 					}
@@ -49,12 +46,12 @@ func TestContract_ROUTE10_CommandRowsAndDocs(t *testing.T) {
 
 // tidyContainer puts the subcommands in COMMAND INFO or DOCS of one container in order,
 // since a server lists them as they lie in a hash table, and leaves out those that the
-// proxy refuses.
+// proxy does not offer.
 func tidyContainer(table *command.Table, reply any) {
 	byName := func(a, b []any) int { return strings.Compare(a[0].(string), b[0].(string)) }
-	refused := func(row []any) bool { return table.LookupFull([]byte(row[0].(string))) == nil }
+	hidden := func(row []any) bool { return !offered(table, row) }
 	tidy := func(list []any, size int) []any {
-		rows := slices.DeleteFunc(slices.Collect(slices.Chunk(list, size)), refused)
+		rows := slices.DeleteFunc(slices.Collect(slices.Chunk(list, size)), hidden)
 		slices.SortFunc(rows, byName)
 		return slices.Concat(rows...)
 	}
@@ -67,7 +64,7 @@ func tidyContainer(table *command.Table, reply any) {
 		}
 		row := reply[0].([]any) // INFO: one row, with the subcommands' rows at its end
 		subs := row[len(row)-1].([]any)
-		subs = slices.DeleteFunc(subs, func(sub any) bool { return refused(sub.([]any)) })
+		subs = slices.DeleteFunc(subs, func(sub any) bool { return hidden(sub.([]any)) })
 		slices.SortFunc(subs, func(a, b any) int { return byName(a.([]any), b.([]any)) })
 		row[len(row)-1] = subs
 	case testbed.Map: // DOCS in RESP3
@@ -76,11 +73,11 @@ func tidyContainer(table *command.Table, reply any) {
 	}
 }
 
-// accepted leaves out the rows of COMMAND that the proxy refuses.
-func accepted(table *command.Table, rows []any) []any {
-	return slices.DeleteFunc(rows, func(row any) bool {
-		return table.LookupFull([]byte(row.([]any)[0].(string))) == nil
-	})
+// offered says whether the proxy lists the command of a node's row, or of a name and its
+// documentation.
+func offered(table *command.Table, row []any) bool {
+	c := table.LookupFull([]byte(row[0].(string)))
+	return c != nil && c.Offered()
 }
 
 // TestContract_ROUTE10_CommandListsWhatIsAccepted asks for everything at once.
@@ -88,7 +85,8 @@ func TestContract_ROUTE10_CommandListsWhatIsAccepted(t *testing.T) {
 	harness.Matrix(t, func(t *testing.T, e *harness.Env) {
 		table := tableOf(t, e.Server)
 		pair := e.Pair(t, 3)
-		want := names(accepted(table, do(t, pair.Lone, "COMMAND").([]any)))
+		hidden := func(row any) bool { return !offered(table, row.([]any)) }
+		want := names(slices.DeleteFunc(do(t, pair.Lone, "COMMAND").([]any), hidden))
 		for _, request := range [][]any{{"COMMAND"}, {"COMMAND", "INFO"}} {
 			if got := names(do(t, pair.Proxy, request...).([]any)); fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("%v:\n got %v\nwant %v", request, got, want)
