@@ -152,14 +152,22 @@ func TestFreePorts(t *testing.T) {
 	if !portsAreFree(b.Base, b.N) {
 		t.Fatalf("ports from %d are not free", b.Base)
 	}
+	if held, err := hold(b.Base); held != nil || err != nil {
+		t.Fatalf("the range from %d is not held: %v", b.Base, err)
+	}
 	b.Release()
 	again, err := FreePorts(6)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer again.Release()
-	if again.Base != b.Base {
-		t.Fatalf("after Release the next range starts at %d, want %d again", again.Base, b.Base)
+	none := -os.Getpid() // a name that no other process asks for
+	for range 2 {
+		held, err := hold(none)
+		if held == nil || err != nil {
+			t.Fatalf("a released name cannot be held: %v", err)
+		}
+		held.Close()
 	}
 	for _, n := range []int{0, 17} {
 		if _, err := FreePorts(n); err == nil || err.Error() != fmt.Sprintf("free ports come in ranges of 1 to 16, not %d", n) {

@@ -2,10 +2,10 @@ package testbed
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"strconv"
 	"syscall"
 )
@@ -28,7 +28,7 @@ const (
 type Ports struct {
 	Base int // first port
 	N    int // how many follow each other
-	held *os.File
+	held net.Listener
 }
 
 // Release lets others take the range.
@@ -40,20 +40,18 @@ func (p Ports) Release() {
 
 // FreePorts takes n consecutive ports, n at most 16, for as long as the
 // process lives or until Release. Processes that run at the same time get
-// different ranges, since each holds a lock on its block.
+// different ranges, since each holds a name for its block: an abstract unix
+// socket (unix(7)), which ends with its process, leaves no file behind, and is
+// known in just the network namespace whose ports it stands for.
 func FreePorts(n int) (Ports, error) {
 	if n < 1 || n > portBlock {
 		return Ports{}, fmt.Errorf("free ports come in ranges of 1 to %d, not %d", portBlock, n)
-	}
-	dir := filepath.Join(os.TempDir(), "mithril-ports-"+strconv.Itoa(os.Getuid()))
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return Ports{}, err
 	}
 	// Neighbouring process ids start far apart, so they seldom meet.
 	start := os.Getpid() * 89 % portBlocks
 	for i := range portBlocks {
 		base := portFirst + (start+i)%portBlocks*portBlock
-		held, err := tryLock(filepath.Join(dir, strconv.Itoa(base)))
+		held, err := hold(base)
 		if err != nil {
 			return Ports{}, err
 		}
@@ -66,6 +64,15 @@ func FreePorts(n int) (Ports, error) {
 		held.Close()
 	}
 	return Ports{}, fmt.Errorf("no free range of %d ports in %d..%d", n, portFirst, portFirst+portBlocks*portBlock-1)
+}
+
+// hold takes the name of the block that starts at base. It is nil if another holds it.
+func hold(base int) (net.Listener, error) {
+	held, err := net.Listen("unix", fmt.Sprintf("@mithril-ports-%d", base))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, nil
+	}
+	return held, err
 }
 
 func portsAreFree(base, n int) bool {
