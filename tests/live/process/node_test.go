@@ -185,11 +185,11 @@ func TestBackendTimeout(t *testing.T) {
 }
 
 // TestNodeClosesIdleConnections lets a node hang up on a connection that nobody uses. The
-// next request does not notice.
+// next request does not notice, and the log warns of nothing.
 func TestNodeClosesIdleConnections(t *testing.T) {
 	cluster := one(t, testbed.Options{Config: []string{"timeout 1"}})
 	harness.EachEngine(t, func(t *testing.T, engine string) {
-		p := harness.Start(t, harness.Options{Cluster: cluster, Engine: engine, Checked: true})
+		p := harness.Start(t, harness.Options{Cluster: cluster, Engine: engine, Checked: true, Args: []string{"--loglevel", "debug"}})
 		c := p.Dial(t)
 		harness.MustDo(t, c, "SET", "a", "1")
 		harness.Eventually(t, harness.Patience, "the node to close the connection", func() error {
@@ -203,6 +203,9 @@ func TestNodeClosesIdleConnections(t *testing.T) {
 		})
 		if got := harness.MustDo(t, c, "GET", "a"); got != "1" {
 			t.Errorf("GET behind it: %v", got)
+		}
+		if p.LinesWith("level=debug", `msg="connection to node lost"`) == 0 || p.LinesWith("level=warning") != 0 {
+			t.Errorf("it shall be logged for debugging alone:\n%s", p.Log())
 		}
 	})
 }
