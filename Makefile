@@ -6,6 +6,7 @@ PORT    ?= 7979
 NODES   ?= 7000
 SEED    ?=
 FUZZ    ?= 30s
+HOST    ?= $(shell hostname)
 CLUSTER := .cache/run
 
 .DEFAULT_GOAL := help
@@ -45,8 +46,9 @@ race: servers ## run the unit tests under the race detector
 fuzz: ## run every fuzz target for FUZZ (30s)
 	@$(GO) run ./tools/fuzzall -time $(FUZZ)
 
-bench: build servers ## measure against the reference, paired
-	$(GO) run ./bench/sixnode -o bench/results/
+bench: build servers ## measure against the reference, paired: free to move, and on CPUs apart
+	$(GO) run ./bench/sixnode -proxy-cpus "" -other-cpus "" -host $(HOST) -o bench/results/
+	$(GO) run ./bench/sixnode -host $(HOST)-apart -o bench/results/
 
 sim: ## run 5000 seeds of the simulator, or show one with SEED=n
 	$(GO) test ./tests/sim -count=1 $(if $(SEED),-run 'TestSeed$$' -seed $(SEED) -show,-seeds 5000)
