@@ -81,6 +81,7 @@ type Arena struct {
 	carved   uint64 // bytes of the region already cut into blocks
 	blocks   []block
 	free     [classes][]Block
+	rested   [classes]rested
 	chunks   int     // blocks 0..chunks-1 are receive chunks
 	returned []Block // receive chunks whose last reference is gone, for the ring to take
 	lent     int     // receive chunks that hold received bytes, that is, have references
@@ -127,6 +128,7 @@ func (a *Arena) Alloc(n int) (Block, bool) {
 	if k := len(free); k > 0 {
 		b = free[k-1]
 		a.free[class] = free[:k-1]
+		a.rested[class].taken(k - 1)
 	} else {
 		size := uint64(1) << (class + classShiftMin)
 		if a.carved+size > uint64(len(a.mem)) {

@@ -172,4 +172,7 @@ func (j *Join) Forget(a *buf.Arena) {
 	}
 	j.shelf.Drop(a)
 	j.held, j.lost = 0, true
+	if cap(j.items) > itemsKept {
+		j.items, j.cursor = nil, nil // a large request is rare
+	}
 }

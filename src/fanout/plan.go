@@ -73,6 +73,20 @@ func span(args []resp.Arg, i, step int) (from, to uint32) {
 	return before.Off + before.Len + lineEnd, last.Off + last.Len + lineEnd
 }
 
+// itemsKept is for how many items memory is kept for long.
+const itemsKept = 8 << 10
+
+// Rest gives back the memory that a large request has left behind. It is for now and
+// then.
+func (p *Plan) Rest() {
+	if cap(p.Item) > itemsKept {
+		p.Parts, p.Item, p.next = nil, nil, nil
+	}
+	if cap(p.prefix) > itemsKept {
+		p.prefix = nil
+	}
+}
+
 // FrameBytes is the size of part k's frame.
 func (p *Plan) FrameBytes(k int) int {
 	var line [24]byte

@@ -141,6 +141,7 @@ func (p *Proxy) Run(ctx context.Context, cut <-chan struct{}) {
 	defer stopRefresher()
 	var control sync.WaitGroup
 	control.Go(func() { p.refresher.Run(background) })
+	control.Go(func() { trimHeap(background) })
 	workers := make(chan struct{})
 	go func() {
 		for _, s := range p.seats {

@@ -193,6 +193,10 @@ func (s *Session) dispatchLocal(env *Env, c *command.Command, frame buf.Slice, a
 		s.hold = HoldBarrier
 		return Intent{}, false
 	}
+	if l.echoes && len(args) == 2 {
+		s.echo(env, c, frame, args)
+		return Intent{}, false
+	}
 	env.Reply = l.answer(s, env, call{frame: env.Arena.Bytes(frame), args: args}, env.Reply[:0])
 	s.AnswerBytes(env, s.Accept(env, c), env.Reply)
 	if l.last {

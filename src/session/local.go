@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 
+	"mithril/src/buf"
 	"mithril/src/command"
 	"mithril/src/resp"
 )
@@ -31,14 +32,15 @@ func (c call) is(i int, word string) bool { return resp.EqualFold(c.arg(i), word
 // local is a command that concerns the session alone.
 type local struct {
 	answer  func(s *Session, env *Env, c call, dst []byte) []byte
+	echoes  bool // with one argument the reply is that argument
 	barrier bool // acts on the session after all earlier replies
 	last    bool // nothing is read after it
 }
 
 // locals are the commands that concern the session alone, by their full names.
 var locals = map[string]*local{
-	"ping":            {answer: (*Session).ping},
-	"echo":            {answer: (*Session).echo},
+	"ping":            {answer: (*Session).ping, echoes: true},
+	"echo":            {echoes: true},
 	"quit":            {answer: (*Session).ok, last: true},
 	"readonly":        {answer: (*Session).ok},
 	"readwrite":       {answer: (*Session).ok},
@@ -70,13 +72,18 @@ func (s *Session) ping(_ *Env, c call, dst []byte) []byte {
 	if c.len() > 2 {
 		return append(dst, "-ERR wrong number of arguments for 'ping' command\r\n"...)
 	}
-	if c.len() == 2 {
-		return resp.AppendBulk(dst, c.arg(1))
-	}
 	return append(dst, "+PONG\r\n"...)
 }
 
-func (s *Session) echo(_ *Env, c call, dst []byte) []byte { return resp.AppendBulk(dst, c.arg(1)) }
+// echo answers with the last argument as it stands in the frame: that is a reply already.
+func (s *Session) echo(env *Env, c *command.Command, frame buf.Slice, args []resp.Arg) {
+	const lineEnd = 2
+	from := args[0].Off + args[0].Len + lineEnd
+	reply := frame.Sub(from, frame.Len-from)
+	env.Arena.Retain(reply.Block)
+	s.Answer(env, s.Accept(env, c), reply)
+	env.Arena.Release(reply.Block)
+}
 
 // selectDB answers for a cluster, which has one database.
 func (s *Session) selectDB(env *Env, c call, dst []byte) []byte {

@@ -29,6 +29,28 @@ type Env struct {
 	Reply []byte
 }
 
+const (
+	// ScratchBytesMax is how much scratch of one kind is kept for long; a large request
+	// needs more for a while.
+	ScratchBytesMax = 64 << 10
+
+	scratchArgsMax = ScratchBytesMax / 8 // an argument or a key takes 8 bytes
+)
+
+// Rest gives back the scratch that a large request has left behind. It is for now and
+// then.
+func (env *Env) Rest() {
+	if cap(env.Args) > scratchArgsMax {
+		env.Args = nil
+	}
+	if cap(env.Keys) > scratchArgsMax {
+		env.Keys = nil
+	}
+	if cap(env.Reply) > ScratchBytesMax {
+		env.Reply = nil
+	}
+}
+
 // OutputLimit bounds the reply bytes that wait for one client.
 type OutputLimit struct {
 	Hard    int64 // at this many bytes the session is closed; 0: no limit

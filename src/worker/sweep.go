@@ -4,6 +4,7 @@ import (
 	"mithril/src/command"
 	"mithril/src/pipe"
 	"mithril/src/ring"
+	"mithril/src/session"
 	"mithril/src/timer"
 	"mithril/src/topology"
 )
@@ -53,6 +54,12 @@ func (w *Worker) sweep() {
 	w.stuck = 0
 	w.pipes.each(w.sweepStuck)
 	w.forget()
+	w.env.Rest()
+	w.plan.Rest()
+	if cap(w.scratch) > session.ScratchBytesMax {
+		w.scratch = nil
+	}
+	w.Arena.Trim()
 }
 
 // sweepStuck looks for a node that owes replies and has sent none since the last sweep. It

@@ -142,3 +142,37 @@ func TestRepliesOfTheProxyAreLimited(t *testing.T) {
 		})
 	})
 }
+
+// What large requests and a crowd of slow readers have taken is given back.
+func TestMemoryIsGivenBack(t *testing.T) {
+	eachEngine(t, nil, func(t *testing.T, e *harness.Env, p *harness.Proxy) {
+		const size, clients = 30_000, 10
+		c := p.Dial(t)
+		mustDo(t, c, "SET", "value", long(size))
+		before := p.RSS()
+
+		if got := mustDo(t, c, "ECHO", long(40*mb)); len(got.(string)) != 40*mb {
+			t.Errorf("ECHO of %d bytes answers %d", 40*mb, len(got.(string)))
+		}
+		var slow []*testbed.Conn
+		for range clients {
+			slow = append(slow, p.Dial(t))
+			mustWrite(t, slow[len(slow)-1], repeat(15*mb/size, "GET", "value"))
+		}
+		harness.Eventually(t, patience, "the slow readers' replies to come in", func() error {
+			if grown := p.RSS() - before; grown < 50*mb {
+				return fmt.Errorf("%d MB more", grown/mb)
+			}
+			return nil
+		})
+		for _, c := range slow {
+			c.Close()
+		}
+		harness.Eventually(t, patience, "memory to be given back", func() error {
+			if grown := p.RSS() - before; grown > 24*mb {
+				return fmt.Errorf("%d MB more", grown/mb)
+			}
+			return nil
+		})
+	})
+}
