@@ -58,7 +58,10 @@ func (w *Worker) acceptEnded(ev *ring.Event) {
 		return
 	}
 	if ev.Err != ring.ErrNone && ev.Err != ring.ErrCanceled {
-		w.Log.Warn("accepting clients paused", "worker", w.Number, "reason", ev.Err.String())
+		if !w.turnedOff {
+			w.turnedOff = true
+			w.Log.Warn("accepting clients paused", "worker", w.Number, "reason", ev.Err.String())
+		}
 		w.timers.Arm(w.now+acceptRetry, timerAccept|uint64(listener))
 		return
 	}
@@ -74,6 +77,7 @@ func (w *Worker) closeListener(listener int) {
 
 // accepted makes a session of a new connection, or turns it away.
 func (w *Worker) accepted(ev *ring.Event) {
+	w.turnedOff = false
 	c, token := w.clients.take()
 	peer := w.Ring.Peer(ev.Socket)
 	clients := w.Shared.Clients.Add(1)

@@ -107,6 +107,7 @@ type Worker struct {
 
 	accepting []bool // by listener
 	listening int    // listeners that are not closed
+	turnedOff bool   // accepting has failed, and no client has come since
 	draining  bool
 	cut       bool
 	published int64 // when the board was last written
