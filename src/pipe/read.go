@@ -1,8 +1,6 @@
 package pipe
 
 import (
-	"bytes"
-
 	"mithril/src/buf"
 	"mithril/src/resp"
 )
@@ -93,7 +91,7 @@ func (p *Pipe) Next(a *buf.Arena) (r Reply, got Progress, reason string) {
 // greeted takes one reply to the greeting.
 func (p *Pipe) greeted(reply []byte) (done bool, reason string) {
 	if reply[0] == '-' {
-		return false, string(bytes.TrimRight(reply[1:], "\r\n"))
+		return false, string(resp.Complaint(reply))
 	}
 	p.greeting--
 	if p.greeting > 0 {

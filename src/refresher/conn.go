@@ -69,7 +69,7 @@ func (r *Refresher) converse(ctx context.Context, addr string, commands ...[]str
 		return replies, fail
 	}
 	if replies[0][0] == '-' {
-		return nil, &failure{refused, addr, fmt.Errorf("AUTH answers %q", line(replies[0]))}
+		return nil, &failure{refused, addr, fmt.Errorf("AUTH answers %q", resp.Complaint(replies[0]))}
 	}
 	return replies[1:], nil
 }

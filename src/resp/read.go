@@ -1,5 +1,7 @@
 package resp
 
+import "bytes"
+
 // ArrayHeader reads the header of an array, set, push or map. count is the number of elements that follow,
 // where a map's pair counts as two; -1 is the null array. ok is false for any other reply.
 func ArrayHeader(reply []byte) (count, headerLen int, ok bool) {
@@ -82,6 +84,17 @@ func Text(reply []byte) (text []byte, ok bool) {
 		return reply[1 : len(reply)-len("\r\n")], true
 	}
 	return nil, false
+}
+
+// Complaint returns the text of a complete error reply as far as it may be shown to anybody: up to the first
+// quotation mark, and not without end. What a server quotes is what it was sent, a password for instance.
+func Complaint(reply []byte) []byte {
+	const bytesMax = 128
+	text := reply[1 : len(reply)-len("\r\n")]
+	if quote := bytes.IndexAny(text, "'\"`"); quote >= 0 {
+		text = text[:quote]
+	}
+	return bytes.TrimRight(text[:min(len(text), bytesMax)], " ")
 }
 
 // EqualFold tells whether name equals lower, which is in lower case, without regard to ASCII case.

@@ -2,6 +2,7 @@ package resp
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -91,6 +92,22 @@ func TestEqualFold(t *testing.T) {
 	} {
 		if EqualFold([]byte(c.name), c.lower) != c.want {
 			t.Errorf("%q and %q: %v", c.name, c.lower, !c.want)
+		}
+	}
+}
+
+func TestComplaintQuotesNothing(t *testing.T) {
+	for _, tc := range []struct{ reply, want string }{
+		{"-WRONGPASS invalid username-password pair or user is disabled.\r\n", "WRONGPASS invalid username-password pair or user is disabled."},
+		{"-ERR unknown command 'HELLO', with args beginning with: '2' 'AUTH' 'default' 'secret' \r\n", "ERR unknown command"},
+		{"-ERR unknown command `AUTH`, with args beginning with: `secret`, \r\n", "ERR unknown command"},
+		{"-ERR no such user \"secret\"\r\n", "ERR no such user"},
+		{"-'secret'\r\n", ""},
+		{"-\r\n", ""},
+		{"-" + strings.Repeat("x", 1000) + "\r\n", strings.Repeat("x", 128)},
+	} {
+		if got := string(Complaint([]byte(tc.reply))); got != tc.want {
+			t.Errorf("%q: %q, want %q", tc.reply, got, tc.want)
 		}
 	}
 }
