@@ -2,7 +2,6 @@ package abuse
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -47,36 +46,6 @@ func TestHungPrimaryIsLeft(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Requests that a hung node owes replies to do not slow down the others.
-func TestHungNodeCostsOthersNothing(t *testing.T) {
-	eachEngine(t, nil, func(t *testing.T, e *harness.Env, p *harness.Proxy) {
-		c, stuck := p.Dial(t), p.Dial(t)
-		mustDo(t, stuck, "SET", "slow", "1")
-		other := "other"
-		for shardOf(t, e, other) == shardOf(t, e, "slow") {
-			other += "x"
-		}
-		median := func() time.Duration {
-			var took []time.Duration
-			for range 501 {
-				start := time.Now()
-				mustDo(t, c, "GET", other)
-				took = append(took, time.Since(start))
-			}
-			slices.Sort(took)
-			return took[len(took)/2]
-		}
-		before := median()
-		pause(t, e, "slow")
-		mustWrite(t, stuck, repeat(100, "GET", "slow"))
-		time.Sleep(2200 * time.Millisecond) // two looks of the proxy, a second apart
-		// A gathering wait lasts 250 µs, and a request meets two of them.
-		if after := median(); after > before+350*time.Microsecond {
-			t.Errorf("a GET took %v before, and takes %v while another node hangs", before, after)
-		}
-	})
 }
 
 // A process that is stopped for a while finds late replies in its sockets: they are
