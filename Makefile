@@ -40,8 +40,8 @@ lint: ## check the house rules
 	$(GO) vet ./...
 	$(GO) test ./tests/layout
 
-race: servers ## run the unit tests under the race detector
-	$(GO) test -race ./src/... ./asm/... ./tests/live
+race: servers ## run the unit tests and the simulator under the race detector
+	$(GO) test -race ./src/... ./asm/... ./tests/sim
 
 fuzz: ## run every fuzz target for FUZZ (30s)
 	@$(GO) run ./tools/fuzzall -time $(FUZZ)
