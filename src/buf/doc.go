@@ -25,7 +25,13 @@
 //     made only while Scarce is false, and copies are made instead while it is
 //     true. So one half of the chunks always keeps flowing, whatever slow readers
 //     and stopped nodes do.
+//   - What is kept for an unknown time is kept by its size: short pieces lie side by
+//     side on a Shelf, unread bytes are settled in one block. A block of its own for
+//     each would make memory follow the number of pieces.
 //   - Bytes inside a referenced Slice never change.
+//
+// Blocks of 256 KiB and more give their pages back when they are freed, shorter ones
+// when Trim finds that they have not been needed for a while.
 //
 // An Arena belongs to one worker and is not safe for concurrent use.
 package buf
