@@ -50,22 +50,22 @@ func answered(t *testing.T, p *harness.Proxy) {
 
 // Parts of replies that wait for the last one count as output.
 func TestPartsOfRepliesAreLimited(t *testing.T) {
-	args := []string{"--client-output-buffer-limit", "normal", "32mb", "16mb", "60"}
+	args := []string{"--client-output-buffer-limit", "normal", "16mb", "8mb", "60"}
 	eachEngine(t, args, func(t *testing.T, e *harness.Env, p *harness.Proxy) {
 		c, other := p.Dial(t), p.Dial(t)
 		slow := shardOf(t, e, "slow")
 		var fast []any
 		for i := 0; len(fast) < 4; i++ {
 			if key := fmt.Sprint("fast", i); shardOf(t, e, key) != slow {
-				mustDo(t, c, "SET", key, long(mb))
+				mustDo(t, c, "SET", key, long(mb/4))
 				fast = append(fast, key)
 			}
 		}
 		mget := slices.Concat([]any{"MGET", "slow"}, fast)
 		mustDo(t, c, mget...)
 		pause(t, e, "slow")
-		grown(t, p, 128*mb, func() {
-			mustWrite(t, c, repeat(200, mget...))
+		grown(t, p, 64*mb, func() {
+			mustWrite(t, c, repeat(100, mget...))
 			harness.Eventually(t, patience, "the client to be closed", func() error {
 				if n := p.Clients(); n != 1 {
 					return fmt.Errorf("%d clients", n)
@@ -75,7 +75,7 @@ func TestPartsOfRepliesAreLimited(t *testing.T) {
 			mustDo(t, other, "GET", fast[0])
 		})
 		harness.Eventually(t, patience, "memory to be given back", func() error {
-			if rss := p.RSS(); rss > 128*mb {
+			if rss := p.RSS(); rss > 64*mb {
 				return fmt.Errorf("%d MB are resident", rss/mb)
 			}
 			return nil
