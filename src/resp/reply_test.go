@@ -132,7 +132,7 @@ func TestContract_SEC4_DeepReply(t *testing.T) {
 			b = append(b, strings.Repeat(":1\r\n", depth)...)
 		}
 		var s ReplyScanner
-		if n := testing.AllocsPerRun(1, func() {
+		if n := testing.AllocsPerRun(20, func() {
 			if n, st := s.Scan(b); st != Complete || n != len(b) {
 				t.Errorf("%q: status %d, %d of %d bytes", level, st, n, len(b))
 			}
