@@ -220,9 +220,28 @@ serving:
 	w.touch(c)
 }
 
+// closeLogsMax is how many lines about closed clients the log gets in a second: clients
+// must not be able to fill a disk.
+const closeLogsMax = 20
+
+// mayLogClose counts a client that is closed for a reason and says whether there is room
+// for it in the log.
+func (w *Worker) mayLogClose() bool {
+	w.closeLogs++
+	return w.closeLogs <= closeLogsMax
+}
+
+// logMoreCloses sums up the clients that there was no room for in the last second.
+func (w *Worker) logMoreCloses() {
+	if more := w.closeLogs - closeLogsMax; more > 0 {
+		w.Log.Warn("more clients closed", "worker", w.Number, "clients", more)
+	}
+	w.closeLogs = 0
+}
+
 // closeClient ends a client whose session is done.
 func (w *Worker) closeClient(c *client) {
-	if why := c.Why(); why != "" {
+	if why := c.Why(); why != "" && w.mayLogClose() {
 		w.Log.Warn("client closed", "worker", w.Number, "client", c.Token.String(), "id", c.ID, "addr", c.Peer.String(), "reason", why)
 	}
 	if c.end.recv != recvOver {

@@ -54,6 +54,7 @@ func (w *Worker) sweep() {
 	w.stuck = 0
 	w.pipes.each(w.sweepStuck)
 	w.forget()
+	w.logMoreCloses()
 	w.env.Rest()
 	w.plan.Rest()
 	if cap(w.scratch) > session.ScratchBytesMax {

@@ -107,6 +107,7 @@ type Worker struct {
 
 	accepting []bool // by listener
 	listening int    // listeners that are not closed
+	closeLogs int    // clients closed for a reason since the last sweep
 	turnedOff bool   // accepting has failed, and no client has come since
 	draining  bool
 	cut       bool
