@@ -15,6 +15,10 @@ const (
 	backoffMin = 20 * millisecond
 	backoffMax = 1000 * millisecond
 
+	// nodesMax is from how many nodes on redirects lead to those of the map only: a node
+	// that redirects to ever new addresses must not use up their numbers.
+	nodesMax = 8 << 10
+
 	// forgetAfter is how long a node that the map does not name any more keeps its
 	// connections.
 	forgetAfter = 60 * second

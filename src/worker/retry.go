@@ -97,7 +97,7 @@ func (w *Worker) redirected(b *backend, r pipe.Reply, kind redirect.Kind) {
 // a client must not send others' requests, and our password, where it likes.
 func (w *Worker) target(t redirect.Target, from *node, script bool) *node {
 	addr, ok := w.Resolve(t.Host, t.Port, from.addr)
-	if !ok || script && !w.isMapped(addr) {
+	if !ok || (script || len(w.nodes) >= nodesMax) && !w.isMapped(addr) {
 		return nil
 	}
 	return w.nodeAt(addr)
