@@ -29,6 +29,10 @@ type Key struct {
 	Tracking bool       // invalidations are redirected to the worker's tracker
 }
 
+// IsPlain says that nothing but lane and protocol sets the pipe apart from others to its
+// node.
+func (k Key) IsPlain() bool { return k.DB == 0 && !k.ReadOnly && !k.Tracking }
+
 // Request is one request on its way. It moves from pipe to pipe when it is
 // redirected; whoever holds it holds one reference of Frame.
 type Request struct {

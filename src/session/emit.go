@@ -174,8 +174,8 @@ func (s *Session) CheckOutput(env *Env, now int64) {
 }
 
 // Bounce notes that request seq has been redirected: until it is answered, and those
-// behind it, which may have to follow it, nothing of the session may overtake it. followed says that later requests are in flight
-// already.
+// behind it, which may have to follow it, nothing of the session may overtake it.
+// followed says that later requests are in flight already.
 func (s *Session) Bounce(seq uint32) (followed bool) {
 	e := s.window.at(seq)
 	if !e.bounced {

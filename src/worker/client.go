@@ -2,6 +2,7 @@ package worker
 
 import (
 	"mithril/src/buf"
+	"mithril/src/fanout"
 	"mithril/src/ring"
 	"mithril/src/session"
 )
@@ -257,7 +258,7 @@ func (w *Worker) closeClient(c *client) {
 func (w *Worker) freeClient(c *client) {
 	token := c.Token
 	if c.Parts() > 0 {
-		w.joins.each(func(j *join) {
+		w.joins.each(func(j *fanout.Join) {
 			if j.Owner == token {
 				j.Forget(w.Arena)
 			}

@@ -56,14 +56,9 @@ func protoIndex(p resp.Proto) int {
 	return 0
 }
 
-func (k keyed) isPlain() bool { return k.DB == 0 && !k.ReadOnly && !k.Tracking }
-
-// keyed is a pipe.Key with what the worker asks of it.
-type keyed struct{ pipe.Key }
-
 // find returns the pipe that the key names, nil if there is none.
 func (n *node) find(key pipe.Key) *backend {
-	if (keyed{key}).isPlain() {
+	if key.IsPlain() {
 		return n.plain[key.Lane][protoIndex(key.Proto)]
 	}
 	for _, b := range n.special {
@@ -76,7 +71,7 @@ func (n *node) find(key pipe.Key) *backend {
 
 // bind makes b the pipe its key names.
 func (n *node) bind(b *backend) {
-	if (keyed{b.Key}).isPlain() {
+	if b.Key.IsPlain() {
 		n.plain[b.Key.Lane][protoIndex(b.Key.Proto)] = b
 		return
 	}
@@ -85,7 +80,7 @@ func (n *node) bind(b *backend) {
 
 // unbind makes the key name no pipe, if it still names b.
 func (n *node) unbind(b *backend) {
-	if (keyed{b.Key}).isPlain() {
+	if b.Key.IsPlain() {
 		if at := &n.plain[b.Key.Lane][protoIndex(b.Key.Proto)]; *at == b {
 			*at = nil
 		}

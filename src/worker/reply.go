@@ -2,6 +2,7 @@ package worker
 
 import (
 	"mithril/src/buf"
+	"mithril/src/fanout"
 	"mithril/src/pipe"
 	"mithril/src/redirect"
 	"mithril/src/ring"
@@ -77,7 +78,7 @@ func (w *Worker) answerPart(owner ring.Token, k uint32, reply buf.Slice) {
 }
 
 // answerJoined gives the client the reply that all parts make, and ends the join.
-func (w *Worker) answerJoined(token ring.Token, j *join) {
+func (w *Worker) answerJoined(token ring.Token, j *fanout.Join) {
 	client, seq, held := j.Owner, j.Seq, j.Held()
 	joined, ok := j.Result(w.Arena)
 	w.joins.put(token)

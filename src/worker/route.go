@@ -2,7 +2,6 @@ package worker
 
 import (
 	"mithril/src/command"
-	"mithril/src/fanout"
 	"mithril/src/pipe"
 	"mithril/src/ring"
 	"mithril/src/session"
@@ -12,12 +11,6 @@ const errClusterDown = "-CLUSTERDOWN Hash slot not served\r\n"
 
 // kindJoin is the token kind of the joins, which only the worker itself uses.
 const kindJoin = ring.KindPipe + 1
-
-// join is a fanout.Join with its token.
-type join struct {
-	fanout.Join
-	token ring.Token
-}
 
 func (w *Worker) keyOf(c *client) pipe.Key { return pipe.Key{Lane: c.lane, Proto: c.Proto()} }
 
@@ -99,7 +92,6 @@ func (w *Worker) split(c *client, in session.Intent) {
 	held := w.frameOf(in.Frame)
 	seq := c.Accept(&w.env, in.Command)
 	j, token := w.joins.take()
-	j.token = token
 	j.Begin(&w.plan, in.Command.Merge, c.Token, seq)
 	for i := range w.plan.Parts {
 		w.sendPart(c, token, i, frame)

@@ -83,7 +83,7 @@ type Worker struct {
 
 	clients slab[client]
 	pipes   slab[backend]
-	joins   slab[join]
+	joins   slab[fanout.Join]
 
 	nodes      []*node
 	route      [slot.Count]uint16 // slot -> index in nodes, or noNode
@@ -125,7 +125,7 @@ func New(o Options) *Worker {
 		timers:  timer.New(o.Ring.Now(), 256),
 		clients: slab[client]{kind: ring.KindSession},
 		pipes:   slab[backend]{kind: ring.KindPipe},
-		joins:   slab[join]{kind: kindJoin},
+		joins:   slab[fanout.Join]{kind: kindJoin},
 	}
 	w.now = o.Ring.Now()
 	w.env = o.Session
