@@ -10,7 +10,7 @@ HOST    ?= $(shell hostname)
 CLUSTER := .cache/run
 
 .DEFAULT_GOAL := help
-.PHONY: help build run stop test lint race fuzz bench sim invariants generate servers FORCE
+.PHONY: help build run stop test lint race fuzz bench sim invariants uringabi generate servers FORCE
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,7 +30,7 @@ stop: ## stop what `make run` has started
 servers: ## fetch the servers that run and test use, beside the system
 	@$(GO) run ./tools/servers
 
-test: build servers ## run all tests
+test: build servers uringabi ## run all tests
 	$(GO) vet ./...
 	$(GO) test ./asm/... ./bench/... ./cmd/... ./src/... ./tools/...
 	$(GO) test -count=1 ./tests/...
@@ -55,6 +55,11 @@ sim: ## run 5000 seeds of the simulator, or show one with SEED=n
 
 invariants: ## run the simulator and the unit tests with released buffers overwritten
 	$(GO) test -tags invariants ./src/... ./tests/sim
+
+# giouring needs the linker to let it into the Go runtime.
+uringabi: ## compare the io_uring binding with giouring's
+	$(GO) vet -tags giouring ./tests/uringabi
+	$(GO) test -tags giouring -ldflags=-checklinkname=0 ./tests/uringabi
 
 generate: servers ## make the command tables again from real servers
 	$(GO) run ./tools/gentable
