@@ -61,6 +61,9 @@ func (r *Ring) Local(ring.Socket) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 7979)
 }
 
+// Left is said of nobody.
+func (r *Ring) Left(ring.Socket) bool { return false }
+
 // Wake is not used.
 func (r *Ring) Wake() {}
 

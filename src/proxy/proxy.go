@@ -29,8 +29,9 @@ const (
 	controlThreads = 2
 
 	// reservedDescriptors is what is held back at least for the control plane, the log and
-	// the standard streams; what workers need for rings and nodes comes on top. Four times
-	// as much is held back where the limit allows it, for clusters of many nodes.
+	// the standard streams; what workers need for rings and nodes, and for clients that
+	// they turn away, comes on top. Four times as much is held back where the limit allows
+	// it, for clusters of many nodes.
 	reservedDescriptors = 32
 
 	// gcPercent suits a heap that hardly changes: collections are rare, and cheap.
@@ -96,7 +97,7 @@ func Start(c *conf.Config, log *slog.Logger) (*Proxy, error) {
 // reserve raises the limit on descriptors, and lowers maxclients to what is to be had:
 // connections to nodes must never fail for want of descriptors that clients took.
 func (p *Proxy) reserve() error {
-	least := uint64(reservedDescriptors + p.conf.WorkerThreads*(8+p.conf.BackendConns*16))
+	least := uint64(reservedDescriptors + p.conf.WorkerThreads*(8+p.conf.BackendConns*16+len(p.conf.Bind)*worker.TurnedAwayMax))
 	held := 4 * least
 	want := uint64(p.conf.MaxClients) + held
 	got, err := sys.RaiseDescriptors(want)

@@ -23,6 +23,10 @@ const (
 
 	// receiveChunks is how many chunks of 16 KiB one worker lends to its ring.
 	receiveChunks = 1024
+
+	// acceptBurst is how many connections one listener may take between two looks at how
+	// many clients there are: its queue, and again while it is being stopped.
+	acceptBurst = 2 * sys.Backlog
 )
 
 // seat is a worker with its thread and its engine.
@@ -173,7 +177,8 @@ func (p *Proxy) newWorker(s *seat) *worker.Worker {
 		Lanes:   c.BackendConns, Protected: c.ProtectedMode && c.RequirePass == "",
 		BatchWindow: batchWindow(c.BatchWindow) * usec, IdleTimeout: int64(c.TimeoutSecs) * sec,
 		BackendTimeout: int64(c.BackendTimeoutMs) * msec, MaxRedirects: c.MaxRedirects, MaxClients: p.clients,
-		Picker: pickers[c.KeylessPicker], Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())),
+		AcceptBurst: int64(acceptBurst * c.WorkerThreads * len(c.Bind)),
+		Picker:      pickers[c.KeylessPicker], Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())),
 		Topology: p.refresher.Current, Wish: p.refresher.Wish,
 		Resolve: p.resolve, Admin: p.admin,
 	})

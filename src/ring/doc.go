@@ -16,7 +16,8 @@
 //   - An event carries the token of the operation it answers, never a pointer.
 //   - Accept and Recv stay armed: each yields any number of Accepted or Received
 //     events and then exactly one AcceptEnded or RecvEnded, after which the
-//     operation may be given again.
+//     operation may be given again. An Accept with a Max never takes more connections
+//     than that from the kernel, so that their descriptors stay with the system.
 //   - A socket has at most one Send in flight; its end is one Sent event, which may
 //     report fewer bytes than asked (the rest is sent again by the caller).
 //   - Shutdown makes armed operations end; Close is given only when none is armed

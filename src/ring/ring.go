@@ -26,6 +26,11 @@ type Ring interface {
 	// gone already.
 	Local(s Socket) netip.AddrPort
 
+	// Left says of an accepted socket that its peer will send nothing more, or that the
+	// connection is broken, even if received bytes are before that or nothing is being
+	// received. It is for now and then: it costs a system call.
+	Left(s Socket) bool
+
 	// Wake makes the current or next wait return with a Woken event. It may be
 	// called from any thread; several calls may yield one event.
 	Wake()
@@ -58,7 +63,8 @@ type OpKind uint8
 
 // The operations. The comment names the events that answer each.
 const (
-	// OpAccept accepts connections on the listening Socket: Accepted, AcceptEnded.
+	// OpAccept accepts connections on the listening Socket, Max of them if that is not 0:
+	// Accepted, AcceptEnded.
 	OpAccept OpKind = iota + 1
 	// OpAcceptStop ends an armed OpAccept: its AcceptEnded carries ErrCanceled.
 	OpAcceptStop
@@ -85,6 +91,7 @@ type Op struct {
 	Token  Token
 	Out    []buf.Slice
 	Addr   netip.AddrPort
+	Max    uint32 // connections
 }
 
 // EventKind names an event.
@@ -94,7 +101,8 @@ type EventKind uint8
 const (
 	// Accepted: Socket is the new connection; Token is the listener's.
 	Accepted EventKind = iota + 1
-	// AcceptEnded: the listener accepts no more until OpAccept is given again.
+	// AcceptEnded: the listener accepts no more until OpAccept is given again. ErrNone
+	// means that Max connections have been accepted.
 	AcceptEnded
 	// Connected: Err is ErrNone and Socket the new connection, or Err says why not
 	// and there is no socket.
@@ -133,6 +141,7 @@ const (
 	ErrUnreachable     // no route, or the network is down
 	ErrTimedOut        // the peer did not answer in time
 	ErrDescriptors     // the process or the system has no more descriptors
+	ErrResources       // the kernel has no memory for the operation, or fs.epoll.max_user_watches is reached
 	ErrOther           // anything else
 )
 
@@ -145,6 +154,7 @@ var errNames = [...]string{
 	ErrUnreachable: "host unreachable",
 	ErrTimedOut:    "timed out",
 	ErrDescriptors: "too many open files",
+	ErrResources:   "the kernel has no memory for it or reached fs.epoll.max_user_watches",
 	ErrOther:       "i/o error",
 }
 

@@ -120,6 +120,9 @@ func (s *Session) Lib() (name, version []byte) { return s.libName, s.libVer }
 // Pending is how many requests are accepted and not answered to the client.
 func (s *Session) Pending() int { return int(s.window.len()) }
 
+// Answered is how many requests are answered to the client, modulo 2^32.
+func (s *Session) Answered() uint32 { return s.window.head }
+
 // Holding is why the session reads no further, HoldNone if it does.
 func (s *Session) Holding() Hold { return s.hold }
 

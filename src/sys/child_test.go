@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -19,6 +18,14 @@ const childEnv = "MITHRIL_SYS_TEST_CHILD"
 
 // runChild is the child's main; it returns the exit status.
 func runChild(child string) int {
+	if refused, found := strings.CutPrefix(child, "watch:"); found {
+		errno, err := strconv.Atoi(refused)
+		if err != nil {
+			panic(err)
+		}
+		watchChild(unix.Errno(errno))
+		return 0
+	}
 	refused, found := strings.CutPrefix(child, "refuse:")
 	if found {
 		errno, err := strconv.Atoi(refused)
@@ -50,21 +57,12 @@ func runChild(child string) int {
 // refuseUring makes io_uring_setup fail with errno from now on, in all threads, as
 // the seccomp profile of a container does.
 func refuseUring(errno unix.Errno) error {
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return err
-	}
-	filter := []unix.SockFilter{
+	return installFilter([]unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the number of the call
 		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_IO_URING_SETUP, Jt: 0, Jf: 1},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(errno)},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
-	}
-	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
-	_, _, e := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program)))
-	if e != 0 {
-		return e
-	}
-	return nil
+	})
 }
 
 // spawn runs a child and returns its lines by what is in front of their colon.

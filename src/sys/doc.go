@@ -36,6 +36,7 @@
 //	Armed     stop (io_uring)                            Stopping
 //	Armed     stop (epoll)                               Idle, with ErrCanceled
 //	Armed     end of the stream, error, no chunk         Idle, with the reason
+//	Armed     the last connection of OpAccept's Max      Idle, with ErrNone
 //	Armed     the kernel gave up, its queue being full   Armed again, or Parked
 //	Stopping  canceled, or any other end                 Idle, with the reason
 //

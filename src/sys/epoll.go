@@ -177,6 +177,9 @@ func (p *Epoll) Peer(s ring.Socket) netip.AddrPort { return peerAddr(s) }
 // Local is ring.Ring's.
 func (p *Epoll) Local(s ring.Socket) netip.AddrPort { return LocalAddr(s) }
 
+// Left is ring.Ring's.
+func (p *Epoll) Left(s ring.Socket) bool { return peerLeft(s) }
+
 // Wake is ring.Ring's.
 func (p *Epoll) Wake() { signalEvent(p.wakeFD) }
 
@@ -197,28 +200,30 @@ func (p *Epoll) Close() {
 	}
 }
 
-// known is the record of a descriptor that an operation names, watched by epoll.
-// One the engine has not met is taken to be a socket made elsewhere.
-func (p *Epoll) known(fd ring.Socket) *epollSocket {
+// known is the record of a descriptor that an operation names, watched by epoll unless
+// the kernel refuses that: then the operation must fail. One the engine has not met is
+// taken to be a socket made elsewhere.
+func (p *Epoll) known(fd ring.Socket) (*epollSocket, unix.Errno) {
 	s := p.at(fd)
 	if s.life == lifeClosed {
 		s.open()
 	}
 	if !s.registered {
-		p.register(s, fd)
+		return s, p.register(s, fd)
 	}
-	return s
+	return s, 0
 }
 
-func (p *Epoll) register(s *epollSocket, fd ring.Socket) {
+// register makes epoll watch a socket. It fails when the kernel has no memory (ENOMEM) or
+// the user has as many watches as fs.epoll.max_user_watches allows (ENOSPC).
+func (p *Epoll) register(s *epollSocket, fd ring.Socket) unix.Errno {
 	event := unix.EpollEvent{Events: pollMask, Fd: int32(fd), Pad: int32(s.generation)}
 	_, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_CTL, uintptr(p.fd), unix.EPOLL_CTL_ADD, uintptr(fd), uintptr(unsafe.Pointer(&event)), 0, 0)
-	if errno != 0 {
-		// ENOMEM and ENOSPC (fs.epoll.max_user_watches) are limits of the machine that
-		// no single operation can report; the rest are bugs.
+	if errno != 0 && errno != unix.ENOMEM && errno != unix.ENOSPC {
 		panic("sys: epoll cannot watch a socket: " + errno.Error())
 	}
-	s.registered = true
+	s.registered = errno == 0
+	return errno
 }
 
 // at is the record of a descriptor, made if need be.

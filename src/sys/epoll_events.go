@@ -93,6 +93,11 @@ func (p *Epoll) serveListener(s *epollSocket, fd ring.Socket, events []ring.Even
 			s = &p.sockets[fd] // the records may have moved
 			events[n] = acceptedAs(ring.Socket(accepted), s.armToken)
 			n++
+			if s.acceptedLast() {
+				s.toArm(armIdle)
+				p.later.put(acceptEnded(fd, s.armToken, ring.ErrNone))
+				return n
+			}
 		case errno == unix.EAGAIN:
 			s.readable = false
 			return n

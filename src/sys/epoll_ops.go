@@ -44,16 +44,24 @@ func (p *Epoll) do(op *ring.Op) {
 }
 
 func (p *Epoll) accept(op *ring.Op) {
-	s := p.known(op.Socket)
+	s, errno := p.known(op.Socket)
 	s.listens = true
+	if errno != 0 {
+		p.later.put(acceptEnded(op.Socket, op.Token, s.reason(errno)))
+		return
+	}
 	setNonblock(op.Socket, true) // another engine may have had it
-	s.armToken = op.Token
+	s.armToken, s.accepts = op.Token, op.Max
 	s.toArm(armArmed)
 	p.makeReady(s, op.Socket)
 }
 
 func (p *Epoll) recv(op *ring.Op) {
-	s := p.known(op.Socket)
+	s, errno := p.known(op.Socket)
+	if errno != 0 {
+		p.later.put(recvEnded(op.Socket, op.Token, s.reason(errno)))
+		return
+	}
 	s.armToken = op.Token
 	if s.starved || len(p.chunks) == 0 {
 		p.park(s, op.Socket)
@@ -115,10 +123,14 @@ func (p *Epoll) stop(fd ring.Socket) {
 
 // send tries at once. Only a send that finds no room at all waits.
 func (p *Epoll) send(op *ring.Op) {
-	s := p.known(op.Socket)
+	s, errno := p.known(op.Socket)
 	invariant.Assert(s.send == sendIdle, "sys: two sends in flight on one socket")
 	invariant.Assert(len(op.Out) > 0, "sys: a send of nothing")
 	s.sendToken = op.Token
+	if errno != 0 { // whoever waits for room could not be told
+		p.later.put(s.sent(op.Socket, 0, errno))
+		return
+	}
 	n, errno := p.transmit(op.Socket, op.Out)
 	if errno == unix.EAGAIN {
 		s.send = sendSend
@@ -197,10 +209,15 @@ func (p *Epoll) connect(op *ring.Op) {
 	}
 	s := p.at(ring.Socket(fd))
 	s.open()
-	s.send, s.sendToken = sendConnect, op.Token
 	// Only now: a socket that is not connecting yet counts as hung up. What has
 	// happened meanwhile is reported with the next wait.
-	p.register(s, ring.Socket(fd))
+	if errno := p.register(s, ring.Socket(fd)); errno != 0 {
+		s.forget()
+		unix.Close(fd)
+		p.later.put(connectFailed(op.Token, errno))
+		return
+	}
+	s.send, s.sendToken = sendConnect, op.Token
 }
 
 func (p *Epoll) shutdown(fd ring.Socket) {

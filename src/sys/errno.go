@@ -23,6 +23,8 @@ func errOf(errno unix.Errno) ring.Err {
 		return ring.ErrTimedOut
 	case unix.EMFILE, unix.ENFILE:
 		return ring.ErrDescriptors
+	case unix.ENOMEM, unix.ENOSPC:
+		return ring.ErrResources
 	}
 	return ring.ErrOther
 }

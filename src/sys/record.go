@@ -49,6 +49,7 @@ type record struct {
 	armToken   ring.Token
 	sendToken  ring.Token
 	generation uint32 // counts the sockets that had this number
+	accepts    uint32 // connections that its OpAccept may still take; 0: any number
 	arm        armState
 	send       sendState
 	life       lifeState
@@ -67,6 +68,16 @@ func (s *record) open() {
 	invariant.Assert(s.idle(), "sys: a new socket has the number of one with operations in flight")
 	s.forget()
 	s.life = lifeOpen
+}
+
+// acceptedLast counts a connection that OpAccept has taken and says that it was the last
+// one wanted.
+func (s *record) acceptedLast() bool {
+	if s.accepts == 0 {
+		return false
+	}
+	s.accepts--
+	return s.accepts == 0
 }
 
 // idle says that the socket has no operation armed or in flight.

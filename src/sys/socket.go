@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// backlogDefault is the length of a listener's queue unless options say
-	// otherwise; the system caps it at net.core.somaxconn.
-	backlogDefault = 511
+	// Backlog is how many connections wait to be accepted at a listener, at most, unless
+	// options say otherwise; the system caps it at net.core.somaxconn.
+	Backlog = 511
 
 	// keepaliveProbes unanswered probes end a connection, a third of the idle time
 	// apart, as Redis does.
@@ -74,7 +74,7 @@ func Listen(addr netip.AddrPort, o ListenOptions) (ring.Socket, error) {
 	}
 	backlog := o.Backlog
 	if backlog <= 0 {
-		backlog = backlogDefault
+		backlog = Backlog
 	}
 	if err := unix.Listen(fd, backlog); err != nil {
 		return fail("listen", err)
@@ -94,6 +94,15 @@ func Close(s ring.Socket) { unix.Close(int(s)) }
 
 func peerAddr(s ring.Socket) netip.AddrPort {
 	return addressOf(unix.SYS_GETPEERNAME, s)
+}
+
+// peerLeft says that a connection's peer has closed its sending side, or that the
+// connection is broken.
+func peerLeft(s ring.Socket) bool {
+	poll := unix.PollFd{Fd: int32(s), Events: unix.POLLRDHUP}
+	now := unix.Timespec{}
+	n, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&poll)), 1, uintptr(unsafe.Pointer(&now)), 0, 0, 0)
+	return errno == 0 && n == 1
 }
 
 func addressOf(call uintptr, s ring.Socket) netip.AddrPort {

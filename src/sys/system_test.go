@@ -210,6 +210,8 @@ func TestErrorsInAWorkersTerms(t *testing.T) {
 		unix.ETIMEDOUT:     ring.ErrTimedOut,
 		unix.EMFILE:        ring.ErrDescriptors,
 		unix.ENFILE:        ring.ErrDescriptors,
+		unix.ENOSPC:        ring.ErrResources,
+		unix.ENOMEM:        ring.ErrResources,
 		unix.EADDRNOTAVAIL: ring.ErrOther,
 		unix.EFAULT:        ring.ErrOther,
 	} {

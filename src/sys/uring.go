@@ -177,6 +177,9 @@ func (u *Uring) Peer(s ring.Socket) netip.AddrPort { return peerAddr(s) }
 // Local is ring.Ring's.
 func (u *Uring) Local(s ring.Socket) netip.AddrPort { return LocalAddr(s) }
 
+// Left is ring.Ring's.
+func (u *Uring) Left(s ring.Socket) bool { return peerLeft(s) }
+
 // Wake is ring.Ring's.
 func (u *Uring) Wake() { signalEvent(u.wakeFD) }
 

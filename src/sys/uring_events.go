@@ -151,12 +151,17 @@ func (u *Uring) completeAccept(s *uringSocket, fd ring.Socket, c *cqe, e *ring.E
 
 // reacceptOrEnd goes on after the kernel has ended an accept operation by itself.
 func (u *Uring) reacceptOrEnd(s *uringSocket, fd ring.Socket) {
-	if s.arm != armStopping {
+	last, stopping := s.acceptedLast(), s.arm == armStopping
+	if !last && !stopping {
 		u.armAccept(s, fd)
 		return
 	}
+	reason := ring.ErrNone
+	if stopping {
+		reason = ring.ErrCanceled
+	}
 	s.toArm(armIdle)
-	u.later.put(acceptEnded(fd, s.armToken, ring.ErrCanceled))
+	u.later.put(acceptEnded(fd, s.armToken, reason))
 }
 
 func (u *Uring) completeConnect(s *uringSocket, fd ring.Socket, c *cqe, e *ring.Event) bool {

@@ -55,7 +55,7 @@ func (u *Uring) submission(s *uringSocket, fd ring.Socket, a action) *sqe {
 func (u *Uring) accept(op *ring.Op) {
 	s := u.known(op.Socket)
 	setNonblock(op.Socket, false) // another engine may have had it
-	s.armToken, s.lasting = op.Token, actAccept
+	s.armToken, s.lasting, s.accepts = op.Token, actAccept, op.Max
 	s.toArm(armArmed)
 	u.armAccept(s, op.Socket)
 }
@@ -63,7 +63,9 @@ func (u *Uring) accept(op *ring.Op) {
 func (u *Uring) armAccept(s *uringSocket, fd ring.Socket) {
 	slot := u.submission(s, fd, actAccept)
 	slot.opcode = opAccept
-	slot.ioprio = acceptMultishot
+	if s.accepts == 0 { // else one by one: the kernel would take all that there are
+		slot.ioprio = acceptMultishot
+	}
 	slot.opFlags = unix.SOCK_CLOEXEC
 }
 

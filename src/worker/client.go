@@ -13,13 +13,16 @@ const readAheadBytes = buf.ReceiveChunkBytes
 // client is a session with its socket.
 type client struct {
 	session.Session
-	end     end
-	dirty   bool // listed in dirtyClients
-	ready   bool // listed in ready
-	lane    uint16
-	waitsOn ring.Token // the pipe a HoldPipe waits for
-	era     uint32     // of order, in which its oldest open request may have been sent
-	heard   int64      // when bytes last arrived, ns
+	end        end
+	dirty      bool // listed in dirtyClients
+	ready      bool // listed in ready
+	turnedAway bool
+	lane       uint16
+	waitsOn    ring.Token // the pipe a HoldPipe waits for
+	era        uint32     // of order, in which its oldest open request may have been sent
+	heard      int64      // when bytes last arrived, ns
+	answered   uint32     // requests, at the last sweep
+	moved      int64      // when one was last answered, or bytes were sent, ns
 }
 
 const (
@@ -35,73 +38,6 @@ const (
 		"user. NOTE: You only need to do one of the above things in order for the server to start accepting connections from the " +
 		"outside.\r\n"
 )
-
-// acceptRetry is how long a listener rests when the process is out of descriptors.
-const acceptRetry = 100 * millisecond
-
-func (w *Worker) accept(listener int) {
-	if w.accepting[listener] || w.draining {
-		return
-	}
-	w.accepting[listener] = true
-	w.ops = append(w.ops, ring.Op{
-		Kind:   ring.OpAccept,
-		Socket: w.Listeners[listener],
-		Token:  ring.MakeToken(ring.KindListener, 0, uint32(listener)),
-	})
-}
-
-func (w *Worker) acceptEnded(ev *ring.Event) {
-	listener := int(ev.Token.Index())
-	w.accepting[listener] = false
-	if w.draining {
-		w.closeListener(listener)
-		return
-	}
-	if ev.Err != ring.ErrNone && ev.Err != ring.ErrCanceled {
-		if !w.turnedOff {
-			w.turnedOff = true
-			w.Log.Warn("accepting clients paused", "worker", w.Number, "reason", ev.Err.String())
-		}
-		w.timers.Arm(w.now+acceptRetry, timerAccept|uint64(listener))
-		return
-	}
-	w.accept(listener)
-}
-
-func (w *Worker) closeListener(listener int) {
-	w.listening--
-	w.ops = append(w.ops, ring.Op{
-		Kind: ring.OpClose, Socket: w.Listeners[listener], Token: ring.MakeToken(ring.KindListener, 0, uint32(listener)),
-	})
-}
-
-// accepted makes a session of a new connection, or turns it away.
-func (w *Worker) accepted(ev *ring.Event) {
-	w.turnedOff = false
-	c, token := w.clients.take()
-	peer := w.Ring.Peer(ev.Socket)
-	clients := w.Shared.Clients.Add(1)
-	c.Init(&w.env, token, w.Shared.LastID.Add(1), peer, w.now)
-	c.end = end{socket: ev.Socket, token: token, state: endOpen}
-	c.dirty, c.ready, c.waitsOn = false, false, 0
-	c.lane = uint16(token.Index() % uint32(w.Lanes))
-	c.heard = w.now
-	w.counters.Connections++
-	w.receive(&c.end)
-	switch {
-	case clients > w.MaxClients:
-		w.turnAway(c, errMaxClients)
-	case w.Protected && !peer.Addr().Unmap().IsLoopback():
-		w.turnAway(c, errProtected)
-	}
-}
-
-func (w *Worker) turnAway(c *client, reply string) {
-	w.counters.Rejected++
-	c.TurnAway(&w.env, []byte(reply))
-	w.touch(c)
-}
 
 // touch lists a client for the flush at the end of the turn.
 func (w *Worker) touch(c *client) {
@@ -150,6 +86,10 @@ func (w *Worker) clientRecvEnded(c *client, err ring.Err) {
 		}
 	case ring.ErrNoBuffers:
 		w.starved = append(w.starved, c.Token)
+	case ring.ErrResources:
+		c.end.recv = recvOver
+		w.counters.ReadersExited++
+		c.Kill(err.String())
 	default:
 		c.end.recv = recvOver
 		w.counters.ReadersExited++
@@ -168,6 +108,7 @@ func (w *Worker) clientSent(c *client, ev *ring.Event) {
 		return
 	}
 	w.counters.NetOutput += uint64(ev.N)
+	c.moved = w.now
 	c.end.out.Sent(w.Arena, int(ev.N))
 	c.Sent(int(ev.N))
 	if c.end.state != endOpen {
@@ -268,5 +209,5 @@ func (w *Worker) freeClient(c *client) {
 	c.Free(&w.env)
 	w.clients.put(token)
 	w.counters.Closed++
-	w.Shared.Clients.Add(-1)
+	w.leave(c)
 }

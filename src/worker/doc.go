@@ -29,4 +29,14 @@
 //
 // The socket is closed only when nothing is in flight on it, because the ring may still
 // read the bytes of a send and a new socket may get the same number.
+//
+// Of a listener (accept.go):
+//
+//	Off       it rests: descriptors are short, or too many clients are being turned away
+//	Any       connections are taken as they come
+//	Few       a few are taken, because more could be too many
+//	Stopping  asked to stop; connections may still come
+//
+//	Off ---> Any, Few ---> Stopping ---> Off
+//	            '------------------------^
 package worker

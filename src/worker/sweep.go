@@ -86,6 +86,7 @@ func (w *Worker) sweepClient(c *client) {
 		return
 	}
 	c.CheckOutput(&w.env, w.now)
+	w.sweepLeft(c)
 	c.Rest()
 	if w.IdleTimeout > 0 && c.Pending() == 0 && w.now-c.heard > w.IdleTimeout {
 		c.Kill("")
@@ -120,14 +121,12 @@ func (w *Worker) sweepPipe(b *backend) {
 func (w *Worker) drain() {
 	if !w.draining {
 		w.draining = true
-		for i, armed := range w.accepting {
-			if !armed { // it rests, for want of descriptors
+		for i, state := range w.accepting {
+			if state == acceptOff { // it rests
 				w.closeListener(i)
-				continue
+			} else {
+				w.stopAccepting(i)
 			}
-			w.ops = append(w.ops, ring.Op{
-				Kind: ring.OpAcceptStop, Socket: w.Listeners[i], Token: ring.MakeToken(ring.KindListener, 0, uint32(i)),
-			})
 		}
 	}
 	if w.Shared.Cutoff.Load() && !w.cut {

@@ -50,6 +50,7 @@ type Options struct {
 	BackendTimeout int64 // ns; 0: replies are awaited for ever
 	MaxRedirects   int
 	MaxClients     int64
+	AcceptBurst    int64 // how many connections can come at all workers before they know of each other's
 
 	// Topology returns the current map, nil before the first. It is called once a turn.
 	Topology func() *topology.Snapshot
@@ -64,7 +65,7 @@ type Options struct {
 // Shared is what all workers of the process share. It is touched per connection, not
 // per request.
 type Shared struct {
-	Clients  atomic.Int64  // connected
+	Clients  atomic.Int64  // connected, but for those being turned away
 	LastID   atomic.Uint64 // of CLIENT ID
 	Stopping atomic.Bool   // serve what is connected, accept nothing
 	Cutoff   atomic.Bool   // flush what is due and end
@@ -105,14 +106,15 @@ type Worker struct {
 	fired   []uint64
 	waiting waitingRequests
 
-	accepting []bool // by listener
-	listening int    // listeners that are not closed
-	closeLogs int    // clients closed for a reason since the last sweep
-	turnedOff bool   // accepting has failed, and no client has come since
-	draining  bool
-	cut       bool
-	published int64 // when the board was last written
-	repliesAt int64 // when the replies are to be looked for
+	accepting  []acceptState // by listener
+	turnedAway int           // clients that are being told why they are not served
+	listening  int           // listeners that are not closed
+	closeLogs  int           // clients closed for a reason since the last sweep
+	turnedOff  bool          // accepting has failed, and no client has come since
+	draining   bool
+	cut        bool
+	published  int64 // when the board was last written
+	repliesAt  int64 // when the replies are to be looked for
 }
 
 // New makes a worker. Nothing happens before Run or Turn.
@@ -135,7 +137,7 @@ func New(o Options) *Worker {
 	for i := range w.route {
 		w.route[i] = noNode
 	}
-	w.accepting = make([]bool, len(o.Listeners))
+	w.accepting = make([]acceptState, len(o.Listeners))
 	w.listening = len(o.Listeners)
 	for i := range o.Listeners {
 		w.accept(i)

@@ -24,6 +24,7 @@ type Config struct {
 	Pace        int64 // most that a session waits between requests, ns
 	Password    bool
 	MaxClients  int   // 0: as many as there are
+	Burst       int   // connections that may come before the worker counts them, as it believes
 	SoftOutput  int64 // bytes; 0: none
 	HardOutput  int64 // bytes; 0: none
 	Idle        int64 // timeout, ns; 0: none
@@ -115,6 +116,9 @@ func NewConfig(seed uint64) Config {
 	if rng.IntN(8) == 0 {
 		c.MaxClients = 1 + rng.IntN(c.Sessions)
 	}
+	if c.Burst = rng.IntN(2 * c.Sessions); c.MaxClients > 0 && rng.IntN(2) == 0 {
+		c.Sessions, c.Burst = 40, 40 // more than may have a descriptor
+	}
 	if rng.IntN(2) == 0 {
 		c.BatchWindow = int64(pick(50, 250, 1000)) * microsecond
 	}
@@ -188,7 +192,7 @@ func (c *Config) String() string {
 		name  string
 		value int64
 	}{
-		{"pace ms", c.Pace / millisecond}, {"maxclients", int64(c.MaxClients)}, {"soft output", c.SoftOutput},
+		{"pace ms", c.Pace / millisecond}, {"maxclients", int64(c.MaxClients)}, {"burst", int64(c.Burst)}, {"soft output", c.SoftOutput},
 		{"batch window us", c.BatchWindow / microsecond},
 		{"timeout ms", c.Timeout / millisecond}, {"hard output", c.HardOutput}, {"idle ms", c.Idle / millisecond},
 		{"memory", int64(c.Scarce)}, {"stop ms", c.Stop / millisecond},

@@ -74,6 +74,9 @@ func (s *socket) arm(op *ring.Op) {
 		s.ring.world.fail("%s on socket %d, which is of the other kind", opNamesOfRing[op.Kind], s.number)
 	}
 	s.recv, s.recvToken = recvArmed, op.Token
+	if s.accepts = -1; op.Max > 0 {
+		s.accepts = int(op.Max)
+	}
 	s.mark()
 }
 
@@ -100,6 +103,16 @@ func (r *Ring) close(s *socket, token ring.Token) {
 	}
 	r.sockets[s.number] = nil
 	r.dead = append(r.dead, token)
+}
+
+// openClients counts the connections of clients that the worker has not closed.
+func (r *Ring) openClients() (n int) {
+	for _, s := range r.sockets {
+		if s != nil && s.peer.IsValid() {
+			n++
+		}
+	}
+	return n
 }
 
 // openSockets counts what the worker has not closed.

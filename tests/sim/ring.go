@@ -15,11 +15,12 @@ type Ring struct {
 	faults  *Faults
 	network network
 
-	sockets []*socket // by number, nil where free
-	ready   []*socket // that may have an event
-	parked  []*socket // whose OpRecv waits for a chunk
-	chunks  []buf.Block
-	dead    []ring.Token // of sockets closed before
+	sockets    []*socket // by number, nil where free
+	ready      []*socket // that may have an event
+	parked     []*socket // whose OpRecv waits for a chunk
+	chunks     []buf.Block
+	dead       []ring.Token // of sockets closed before
+	clientsMax int          // connections of clients that may be open at once; 0: any number
 
 	mutant *mutant // breaks the program on purpose; see mutant.go
 }
@@ -50,6 +51,7 @@ type socket struct {
 	connect *connecting
 
 	listens bool
+	accepts int        // connections its OpAccept may still take, below 0 any number
 	backlog []*inbound // connections nobody has accepted
 }
 
@@ -102,6 +104,9 @@ func (r *Ring) Peer(number ring.Socket) netip.AddrPort { return r.sockets[number
 func (r *Ring) Local(ring.Socket) netip.AddrPort { return proxyAddr }
 
 var proxyAddr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 7979)
+
+// Left is what the client's end says.
+func (r *Ring) Left(number ring.Socket) bool { return r.sockets[number].end.in.left() }
 
 // Now is virtual time.
 func (r *Ring) Now() int64 { return r.world.now }
@@ -272,6 +277,12 @@ func (s *socket) acceptEvent(ev *ring.Event) bool {
 	r := s.ring
 	*ev = ring.Event{Token: s.recvToken, Socket: s.number, Data: noData}
 	switch {
+	case s.recv != recvIdle && s.accepts == 0:
+		if ev.Kind = ring.AcceptEnded; s.recv == recvStopping {
+			ev.Err = ring.ErrCanceled
+		}
+		s.recv = recvIdle
+		return true
 	case s.recv == recvStopping && (len(s.backlog) == 0 || r.world.chance(0.5)):
 		s.recv = recvIdle
 		ev.Kind, ev.Err = ring.AcceptEnded, ring.ErrCanceled
@@ -285,6 +296,7 @@ func (s *socket) acceptEvent(ev *ring.Event) bool {
 	}
 	from := s.backlog[0]
 	s.backlog = s.backlog[1:]
+	s.accepts--
 	ev.Kind, ev.Socket = ring.Accepted, r.connected(&socket{}, from.end, from.addr)
 	return true
 }
@@ -294,6 +306,9 @@ func (r *Ring) connected(s *socket, e *end, peer netip.AddrPort) ring.Socket {
 		r.open(s)
 	}
 	s.end, s.peer = e, peer
+	if n := r.openClients(); r.clientsMax > 0 && n > r.clientsMax {
+		r.world.fail("%d clients have a descriptor, %d may", n, r.clientsMax)
+	}
 	e.watch(s.mark, s.mark)
 	return s.number
 }

@@ -124,8 +124,12 @@ func (r *run) options() worker.Options {
 		Topology: func() *topology.Snapshot { return r.cluster.published }, Wish: r.cluster.wish, Resolve: r.cluster.resolve,
 		Admin: &admin.Server{},
 	}
+	o.AcceptBurst = int64(c.Burst)
 	if c.MaxClients > 0 {
 		o.MaxClients = int64(c.MaxClients)
+		if c.Burst >= c.Sessions {
+			r.ring.clientsMax = c.MaxClients + worker.TurnedAwayMax
+		}
 	}
 	if c.Password {
 		o.Session.Password = clientPassword

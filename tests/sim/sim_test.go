@@ -202,3 +202,25 @@ func TestShrinkKeepsWhatFails(t *testing.T) {
 		}
 	}
 }
+
+// TestBurstTooMany lets clients come at once who are too many, and be told late. Few of
+// them have a descriptor at a time, and all of them are told.
+func TestBurstTooMany(t *testing.T) {
+	const places, come = 3, 100
+	w := newWorld(1, nil)
+	c := Config{Chunks: 64, Room: 1 << 20, Latency: 10 * microsecond, Lanes: 1, Depth: 1, MaxClients: places, Burst: come, F: Faults{Late: 0.9}}
+	r := newRun(w, c, make(region, regionBytes), nil)
+	for range come {
+		c, s := r.newClient()
+		for range 50 {
+			s.keyed(opGet, []string{keyOf("a", "k0")}, nil)
+		}
+		c.farewell(s)
+		r.judge.sessions = append(r.judge.sessions, c.requests)
+		w.after(0, c.connect)
+	}
+	r.play()
+	if n := r.board.Read().Counters.Rejected; n != come-places {
+		t.Errorf("%d clients were turned away, want %d", n, come-places)
+	}
+}

@@ -63,6 +63,9 @@ func (f *flow) read(n int) []byte {
 // over says that the reader has everything it will ever get.
 func (f *flow) over() bool { return len(f.arrived) == 0 && (f.ended || f.broken) }
 
+// left says that its writer will send nothing more.
+func (f *flow) left() bool { return f.ended || f.broken }
+
 // snap breaks the flow: what has not arrived is lost, and what has as well if lose.
 func (f *flow) snap(lose bool) {
 	if f.broken {

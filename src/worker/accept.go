@@ -1,0 +1,149 @@
+package worker
+
+import (
+	"mithril/src/invariant"
+	"mithril/src/ring"
+)
+
+const (
+	// TurnedAwayMax is how many clients too many a worker has at once for each of its
+	// listeners. Each takes a descriptor until it has been told, and descriptors beyond
+	// those of MaxClients are held back for nodes. The others wait to be accepted.
+	TurnedAwayMax = 8
+
+	// acceptRetry is how long a listener rests when the process is out of descriptors.
+	acceptRetry = 100 * millisecond
+)
+
+// acceptState is what a listener has been asked to do.
+type acceptState uint8
+
+const (
+	acceptOff      acceptState = iota // it rests, or its end has been told
+	acceptAny                         // to take connections as they come
+	acceptFew                         // to take a few
+	acceptStopping                    // to stop; connections may still come
+	acceptStates
+)
+
+var acceptAllowed = [acceptStates]uint8{
+	acceptOff:      1<<acceptAny | 1<<acceptFew,
+	acceptAny:      1<<acceptOff | 1<<acceptStopping,
+	acceptFew:      1<<acceptOff | 1<<acceptStopping,
+	acceptStopping: 1 << acceptOff,
+}
+
+func (w *Worker) acceptBecomes(listener int, next acceptState) {
+	state := &w.accepting[listener]
+	invariant.Assert(acceptAllowed[*state]&(1<<next) != 0, "worker: transition of a listener that the table does not have")
+	*state = next
+}
+
+// accept makes a listener go on. While there may be more clients than MaxClients soon,
+// connections are taken a few at a time: an engine asked for any number takes all that
+// wait, and with them every descriptor there is.
+func (w *Worker) accept(listener int) {
+	if w.accepting[listener] != acceptOff || w.draining {
+		return
+	}
+	op := ring.Op{
+		Kind:   ring.OpAccept,
+		Socket: w.Listeners[listener],
+		Token:  ring.MakeToken(ring.KindListener, 0, uint32(listener)),
+	}
+	next := acceptAny
+	if w.crowded() {
+		if w.turnedAway >= TurnedAwayMax {
+			return // until one of them is gone
+		}
+		next, op.Max = acceptFew, uint32(TurnedAwayMax-w.turnedAway)
+	}
+	w.acceptBecomes(listener, next)
+	w.ops = append(w.ops, op)
+}
+
+// crowded says that a burst of clients, at all workers at once, can be too many.
+func (w *Worker) crowded() bool { return w.Shared.Clients.Load()+w.AcceptBurst > w.MaxClients }
+
+// stopAccepting asks a listener to stop, unless it has stopped or been asked.
+func (w *Worker) stopAccepting(listener int) {
+	if state := w.accepting[listener]; state != acceptAny && state != acceptFew {
+		return
+	}
+	w.acceptBecomes(listener, acceptStopping)
+	w.ops = append(w.ops, ring.Op{
+		Kind: ring.OpAcceptStop, Socket: w.Listeners[listener], Token: ring.MakeToken(ring.KindListener, 0, uint32(listener)),
+	})
+}
+
+func (w *Worker) acceptEnded(ev *ring.Event) {
+	listener := int(ev.Token.Index())
+	w.acceptBecomes(listener, acceptOff)
+	if w.draining {
+		w.closeListener(listener)
+		return
+	}
+	if ev.Err != ring.ErrNone && ev.Err != ring.ErrCanceled {
+		if !w.turnedOff {
+			w.turnedOff = true
+			w.Log.Warn("accepting clients paused", "worker", w.Number, "reason", ev.Err.String())
+		}
+		w.timers.Arm(w.now+acceptRetry, timerAccept|uint64(listener))
+		return
+	}
+	w.accept(listener)
+}
+
+func (w *Worker) closeListener(listener int) {
+	w.listening--
+	w.ops = append(w.ops, ring.Op{
+		Kind: ring.OpClose, Socket: w.Listeners[listener], Token: ring.MakeToken(ring.KindListener, 0, uint32(listener)),
+	})
+}
+
+// accepted makes a session of a new connection, or turns it away.
+func (w *Worker) accepted(ev *ring.Event) {
+	w.turnedOff = false
+	c, token := w.clients.take()
+	peer := w.Ring.Peer(ev.Socket)
+	clients := w.Shared.Clients.Add(1)
+	c.Init(&w.env, token, w.Shared.LastID.Add(1), peer, w.now)
+	c.end = end{socket: ev.Socket, token: token, state: endOpen}
+	c.dirty, c.ready, c.turnedAway, c.waitsOn = false, false, false, 0
+	c.lane = uint16(token.Index() % uint32(w.Lanes))
+	c.answered, c.heard, c.moved = 0, w.now, w.now
+	w.counters.Connections++
+	w.receive(&c.end)
+	switch {
+	case clients > w.MaxClients:
+		w.turnAway(c, errMaxClients)
+	case w.Protected && !peer.Addr().Unmap().IsLoopback():
+		w.turnAway(c, errProtected)
+	}
+	if listener := int(ev.Token.Index()); w.accepting[listener] == acceptAny && w.crowded() {
+		w.stopAccepting(listener) // and go on with a few
+	}
+}
+
+// turnAway tells a client why it is not served, and closes. It is none of those that
+// MaxClients counts.
+func (w *Worker) turnAway(c *client, reply string) {
+	w.counters.Rejected++
+	w.Shared.Clients.Add(-1)
+	c.turnedAway = true
+	w.turnedAway++
+	c.TurnAway(&w.env, []byte(reply))
+	w.touch(c)
+}
+
+// leave takes a client that is gone from the count it is in, and lets others come for it.
+func (w *Worker) leave(c *client) {
+	if !c.turnedAway {
+		w.Shared.Clients.Add(-1)
+		return
+	}
+	w.turnedAway--
+	for i := range w.Listeners {
+		w.accept(i)
+	}
+}
