@@ -9,6 +9,8 @@ FUZZ    ?= 30s
 HOST    ?= $(shell hostname)
 CLUSTER := .cache/run
 
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
+
 .DEFAULT_GOAL := help
 .PHONY: help build run stop test lint race fuzz bench sim invariants uringabi generate servers FORCE
 
@@ -30,18 +32,21 @@ stop: ## stop what `make run` has started
 servers: ## fetch the servers that run and test use, beside the system
 	@$(GO) run ./tools/servers
 
-test: build servers uringabi ## run all tests
-	$(GO) vet ./...
+test: build servers lint uringabi race ## run all tests
 	$(GO) test ./asm/... ./bench/... ./cmd/... ./src/... ./tools/...
 	$(GO) test -count=1 ./tests/...
-	cd tests/clients && $(GO) vet ./... && $(GO) test -count=1 ./...
+	cd tests/clients && $(GO) test -count=1 ./...
 
+# ST1005 takes the "..." at the end of a usage for punctuation.
 lint: ## check the house rules
 	$(GO) vet ./...
-	$(GO) test ./tests/layout
+	$(GO) run $(STATICCHECK) -checks inherit,-ST1005 ./...
+	cd tests/clients && $(GO) vet ./... && $(GO) run $(STATICCHECK) ./...
+	$(GO) test -count=1 ./tests/layout
 
 race: servers ## run the unit tests and the simulator under the race detector
-	$(GO) test -race ./src/... ./asm/... ./tests/sim
+	$(GO) test -race ./asm/... ./src/...
+	$(GO) test -race ./tests/sim -count=1 -seeds 100
 
 fuzz: ## run every fuzz target for FUZZ (30s)
 	@$(GO) run ./tools/fuzzall -time $(FUZZ)

@@ -125,9 +125,3 @@ func (r *Refresher) told(ctx context.Context, err error) error {
 	}
 	return err
 }
-
-// line answers an error reply without its type byte and line end, shortened.
-func line(reply []byte) []byte {
-	const bytesMax = 128
-	return reply[1:min(len(reply)-2, bytesMax)]
-}

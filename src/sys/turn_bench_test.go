@@ -16,9 +16,8 @@ import (
 // engine: every message received is sent back, by reference, in the next turn.
 type volley struct {
 	*rig
-	sockets map[ring.Token]ring.Socket
-	slots   []volleySlot
-	moved   int
+	slots []volleySlot
+	moved int
 }
 
 type volleySlot struct {

@@ -53,7 +53,6 @@ type run struct {
 	board   stats.Board
 	server  *socket
 	clients []*client
-	chunks  int
 }
 
 // region is memory for arenas, used again by the next run. What it held stays in it,

@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 )
 
-const keyBytes = 16 // key: and twelve digits
-
 // formatter appends requests whose parts, but for the keys' digits, were formatted before the run.
 type formatter struct {
 	keys   *rand.Rand
