@@ -12,7 +12,7 @@ CLUSTER := .cache/run
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run stop test lint race fuzz bench sim invariants uringabi generate servers FORCE
+.PHONY: help build run stop test soak lint race fuzz bench sim invariants uringabi generate servers FORCE
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ test: build servers lint uringabi race ## run all tests
 	$(GO) test ./asm/... ./bench/... ./cmd/... ./src/... ./tools/...
 	$(GO) test -count=1 ./tests/...
 	cd tests/clients && $(GO) test -count=1 ./...
+
+soak: servers ## run the field cases at their full size, for about an hour
+	$(GO) test -count=1 -v -timeout 3h -run 'TestCase_(C0[168]|I0[13]|L0[123])' ./tests/live/... -soak
 
 # ST1005 takes the "..." at the end of a usage for punctuation.
 lint: ## check the house rules

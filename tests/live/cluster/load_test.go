@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"os/exec"
 	"strings"
@@ -52,49 +51,4 @@ func lastOfLines(text string) string {
 		}
 	}
 	return strings.Join(kept, "\n")
-}
-
-// TestMillionBeforeTheFirstRead writes a million SETs and only then reads. Each reply
-// tells what the key had before, so every one of them is checked for order.
-func TestMillionBeforeTheFirstRead(t *testing.T) {
-	const (
-		total     = 1_000_000
-		keys      = 1000
-		bytesMost = 128 << 20
-	)
-	for _, engine := range harness.IOEngines {
-		t.Run(engine, func(t *testing.T) {
-			harness.One(t, testbed.Valkey91, engine, func(t *testing.T, e *harness.Env) {
-				p := e.Start(t, harness.Options{}) // its peak of memory is this test's alone
-				c := p.Dial(t)
-				c.SetTimeout(time.Minute)
-				before := p.RSS()
-				for i := range total {
-					c.Send("SET", fmt.Sprint("k", i%keys), i, "GET")
-					if i%keys == 0 {
-						if err := c.Flush(); err != nil {
-							t.Fatal(err)
-						}
-					}
-				}
-				if err := c.Flush(); err != nil {
-					t.Fatal(err)
-				}
-				for i := range total {
-					var want any
-					if i >= keys {
-						want = fmt.Sprint(i - keys)
-					}
-					if got, err := c.Receive(); err != nil || got != want {
-						t.Fatalf("reply %d: %v, %v, want %v", i, got, err, want)
-					}
-				}
-				grown := p.PeakRSS() - before
-				if grown > bytesMost {
-					t.Errorf("the proxy grew by %d MiB, want %d at most", grown>>20, bytesMost>>20)
-				}
-				t.Logf("the proxy grew by %d MiB", grown>>20)
-			})
-		})
-	}
 }
