@@ -12,7 +12,7 @@ CLUSTER := .cache/run
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run stop test soak lint race fuzz bench sim invariants uringabi generate servers FORCE
+.PHONY: help build run stop test soak lint race fuzz bench sim invariants golden uringabi generate servers FORCE
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,9 @@ invariants: ## run the simulator and the unit tests with released buffers overwr
 uringabi: ## compare the io_uring binding with giouring's
 	$(GO) vet -tags giouring ./tests/uringabi
 	$(GO) test -tags giouring -ldflags=-checklinkname=0 ./tests/uringabi
+
+golden: ## write the golden scripts anew, to be read as a difference
+	$(GO) test ./tests/golden -count=1 -rewrite
 
 generate: servers ## make the command tables again from real servers
 	$(GO) run ./tools/gentable

@@ -1,0 +1,154 @@
+package golden
+
+import (
+	"testing"
+	"time"
+
+	"mithril/src/buf"
+	"mithril/src/pipe"
+	"mithril/src/resp"
+	"mithril/src/ring"
+)
+
+func TestPipe(t *testing.T) {
+	playAll(t, "pipe", func(t *testing.T) map[string]Verb {
+		p := &backend{arena: newArena(t)}
+		return map[string]Verb{
+			"new": p.new, "ready": p.ready, "connected": p.connected, "push": p.push, "reserve": p.reserve, "send": p.send, "node": p.node,
+			"retire": p.retire, "close": p.close, "state": p.state,
+		}
+	})
+}
+
+// backend is a pipe with a node at its other end that only the script moves.
+type backend struct {
+	pipe.Pipe
+	arena *buf.Arena
+	now   time.Duration // of the last push: one second after the one before
+}
+
+// new makes a pipe whose connection is being opened.
+func (p *backend) new(d *Directive) {
+	p.Init(pipe.Key{Proto: resp.Proto(d.Number("proto", 2)), DB: uint32(d.Number("db", 0)), ReadOnly: d.Flag("readonly")})
+}
+
+// ready makes a pipe that is connected and greeted.
+func (p *backend) ready(d *Directive) {
+	p.new(d)
+	p.connected(d)
+	var quiet Directive
+	p.send(&quiet)
+	quiet.args = []string{"*0\r\n"}
+	p.node(&quiet)
+	if p.State() != pipe.Ready {
+		d.Fail("the pipe is %s", p.State())
+	}
+}
+
+// connected says that the connection stands.
+func (p *backend) connected(d *Directive) {
+	if !p.Connected(p.arena, pipe.Credentials{User: d.Option("user", ""), Pass: d.Option("pass", "")}) {
+		d.Fail("no memory for the greeting")
+	}
+}
+
+// push queues a request: the number of its owner, and its words. With asking=yes it follows
+// an ASK.
+func (p *backend) push(d *Directive) {
+	ask := d.Flag("asking")
+	owner := d.Int()
+	frame, ok := p.arena.Copy(resp.AppendCommand(nil, d.Rest()...))
+	p.now += time.Second
+	if !ok || !p.Push(p.arena, int64(p.now), p.request(owner, frame), ask) {
+		d.Fail("no memory for the request")
+	}
+}
+
+// reserve queues a request whose frame is written in place.
+func (p *backend) reserve(d *Directive) {
+	owner := d.Int()
+	frame := resp.AppendCommand(nil, d.Rest()...)
+	p.now += time.Second
+	at, ok := p.Reserve(p.arena, int64(p.now), p.request(owner, buf.Slice{}), len(frame))
+	if !ok {
+		d.Fail("no memory for the request")
+	}
+	copy(p.arena.Bytes(at), frame)
+}
+
+func (p *backend) request(owner int, frame buf.Slice) pipe.Request {
+	return pipe.Request{Owner: ring.Token(owner), Seq: uint32(owner), Frame: frame}
+}
+
+// send hands to the node what may be sent.
+func (p *backend) send(d *Directive) {
+	if !p.MaySend() {
+		return
+	}
+	var sent []byte
+	for _, s := range p.Sendable().Slices() {
+		sent = append(sent, p.arena.Bytes(s)...)
+	}
+	p.Flushed()
+	p.Sendable().Drop(p.arena)
+	d.SayAll("to the node: ", ShowRequests(sent))
+}
+
+// node gives the pipe bytes from the node, a word at a time, and tells what comes of each.
+func (p *backend) node(d *Directive) {
+	for _, bytes := range d.Rest() {
+		s, ok := p.arena.Copy([]byte(bytes))
+		if !ok {
+			d.Fail("no memory for the reply")
+		}
+		p.Put(s)
+		p.replies(d)
+	}
+}
+
+func (p *backend) replies(d *Directive) {
+	for {
+		reply, got, reason := p.Next(p.arena)
+		switch got {
+		case pipe.Waiting:
+			return
+		case pipe.Broken:
+			d.Say("broken: %s", reason)
+			return
+		case pipe.Greeted:
+			d.Say("greeted")
+		case pipe.Got:
+			d.Say("for %d: %s to %s", reply.Owner, Show(p.arena.Bytes(reply.Bytes)), ShowRequests(p.arena.Bytes(reply.Frame))[0])
+			p.arena.Release(reply.Frame.Block)
+		default:
+			d.Fail("the pipe makes progress %d, which this verb does not know", got)
+		}
+	}
+}
+
+// retire makes the pipe take no further requests.
+func (p *backend) retire(d *Directive) { p.Retire() }
+
+// close ends the pipe, takes back what was on it, and tells when that is not all it held.
+func (p *backend) close(d *Directive) {
+	p.Close(p.arena)
+	for {
+		r, sent, ok := p.Pop()
+		if !ok {
+			break
+		}
+		d.Say("%d comes back, sent: %v, %s", r.Owner, sent, ShowRequests(p.arena.Bytes(r.Frame))[0])
+		p.arena.Release(r.Frame.Block)
+	}
+	if n := p.arena.Live(); n > 0 {
+		d.Say("%d blocks are still referenced", n)
+	}
+}
+
+// state tells where the pipe is in its life.
+func (p *backend) state(d *Directive) {
+	d.Say("%s, %d unanswered, takes requests: %v", p.State(), p.Len(), p.Takes())
+	if at, ok := p.Oldest(); ok {
+		d.Say("the oldest for %v", p.now-time.Duration(at))
+	}
+}

@@ -1,0 +1,211 @@
+package golden
+
+import (
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"mithril/src/admin"
+	"mithril/src/buf"
+	"mithril/src/command"
+	"mithril/src/resp"
+	"mithril/src/ring"
+	"mithril/src/session"
+	"mithril/src/slot"
+	"mithril/src/stats"
+	"mithril/src/topology"
+	"mithril/src/worker"
+)
+
+func TestWorker(t *testing.T) {
+	playAll(t, "worker", func(t *testing.T) map[string]Verb {
+		p := newPlay(t)
+		verbs := map[string]Verb{
+			"client": p.client, "raw": p.raw, "reply": p.reply, "advance": p.advance, "close": p.close, "reset": p.reset,
+			"map": p.publish, "node": p.node, "left": p.left,
+		}
+		for name, do := range verbs {
+			verbs[name] = func(d *Directive) {
+				p.ring.start = p.ring.now
+				do(d)
+				p.settle(d)
+			}
+		}
+		return verbs
+	})
+}
+
+// primaries is how many nodes share the slots in the first map, as evenly as clusters do.
+const primaries = 3
+
+// play is a production worker with three nodes, and as many clients as the script names.
+// After each directive it tells everything that has reached the far ends.
+type play struct {
+	ring   *scriptRing
+	worker *worker.Worker
+	arena  *buf.Arena
+	shared worker.Shared
+	board  stats.Board
+	slots  *topology.Snapshot
+	wished bool
+}
+
+func newPlay(t *testing.T) *play {
+	p := &play{arena: newArena(t)}
+	p.ring = newRing(p.arena)
+	p.slots = mapOf(func(s int) int { return 1 + s*primaries/slot.Count })
+	p.worker = worker.New(worker.Options{
+		Ring: p.ring, Arena: p.arena, Listeners: []ring.Socket{listener}, Shared: &p.shared, Board: &p.board,
+		Log:     slog.New(slog.DiscardHandler),
+		Session: session.Env{Limits: resp.Authenticated, FreshLimits: resp.Unauthenticated},
+		Table:   command.ForEngine(topology.EngineRedis, 7, 0), Lanes: 1, MaxRedirects: 7, MaxClients: 10_000,
+		Topology: func() *topology.Snapshot { return p.slots },
+		Wish:     func() { p.wished = true },
+		Resolve:  resolve, Admin: &admin.Server{},
+	})
+	return p
+}
+
+// resolve knows addresses only, no names.
+func resolve(host []byte, port uint16, from netip.AddrPort) (netip.AddrPort, bool) {
+	if len(host) == 0 {
+		return netip.AddrPortFrom(from.Addr(), port), true
+	}
+	addr, err := netip.ParseAddr(string(host))
+	return netip.AddrPortFrom(addr, port), err == nil
+}
+
+// mapOf makes a map of each slot's owner, the number of a node, or 0 for none.
+func mapOf(owner func(s int) int) *topology.Snapshot {
+	m := &topology.Snapshot{Engine: topology.EngineRedis, Version: topology.Version{Major: 7}}
+	shards := map[int]uint16{0: topology.NoShard}
+	for s := range m.Slots {
+		i := owner(s)
+		if _, known := shards[i]; !known {
+			shards[i] = uint16(len(m.Shards))
+			m.Shards = append(m.Shards, topology.Shard{Primary: len(m.Nodes)})
+			m.Nodes = append(m.Nodes, topology.Node{Addr: nodeAddr(i).String(), Dial: nodeAddr(i), Shard: int(shards[i])})
+		}
+		m.Slots[s] = shards[i]
+	}
+	return m
+}
+
+// settle turns until nothing happens any more, and tells what has happened.
+func (p *play) settle(d *Directive) {
+	for {
+		p.worker.Turn()
+		if !p.ring.active && p.ring.now >= p.ring.until {
+			break
+		}
+	}
+	for _, line := range p.ring.told {
+		d.Say("%s", line)
+	}
+	p.ring.told = nil
+	if p.wished {
+		d.Say("a new map is wished for")
+		p.wished = false
+	}
+}
+
+// link finds the open connection of a client or a node.
+func (p *play) link(d *Directive, name string) *link {
+	l := p.ring.find(name)
+	if l == nil {
+		d.Fail("%s has no connection", name)
+	}
+	return l
+}
+
+// sender finds a client, or lets a new one connect.
+func (p *play) sender(name string) *link {
+	if l := p.ring.find(name); l != nil {
+		return l
+	}
+	return p.ring.accept(name)
+}
+
+// client sends requests in one write: the client's name, and the words of each, with a
+// semicolon between requests.
+func (p *play) client(d *Directive) {
+	from := p.sender(d.Word())
+	for request := range strings.SplitSeq(strings.Join(d.Rest(), "\x00"), "\x00;\x00") {
+		from.arrived = append(from.arrived, resp.AppendCommand(nil, strings.Split(request, "\x00")...)...)
+	}
+}
+
+// raw sends bytes from a client.
+func (p *play) raw(d *Directive) {
+	from := p.sender(d.Word())
+	from.arrived = append(from.arrived, d.Word()...)
+}
+
+// reply sends bytes from a node, whose name comes first.
+func (p *play) reply(d *Directive) {
+	from := p.link(d, d.Word())
+	from.arrived = append(from.arrived, strings.Join(d.Rest(), "")...)
+}
+
+// advance lets time pass.
+func (p *play) advance(d *Directive) { p.ring.until = p.ring.now + int64(d.Duration()) }
+
+// close says that a client sends nothing more, or a node nothing more on a connection.
+func (p *play) close(d *Directive) { p.link(d, d.Word()).ended = true }
+
+// reset breaks the connection of a client or to a node.
+func (p *play) reset(d *Directive) {
+	l := p.link(d, d.Word())
+	l.ended, l.broken = true, true
+}
+
+// publish publishes a new map, in which slots have changed hands: words slot=node, or
+// node=node for all of one, n0 for nobody.
+func (p *play) publish(d *Directive) {
+	slots, nodes := map[int]int{}, map[int]int{}
+	for _, word := range d.Rest() {
+		var from, to int
+		if n, _ := fmt.Sscanf(word, "%d=n%d", &from, &to); n == 2 {
+			slots[from] = to
+		} else if n, _ := fmt.Sscanf(word, "n%d=n%d", &from, &to); n == 2 {
+			nodes[from] = to
+		} else {
+			d.Fail("%q is no change of hands, want one as 3300=n2 or n1=n4", word)
+		}
+	}
+	old := p.slots
+	p.slots = mapOf(func(s int) int {
+		owner := 0
+		if shard := old.Owner(uint16(s)); shard != nil {
+			owner = int(old.Nodes[shard.Primary].Dial.Addr().As4()[3])
+		}
+		if to, changed := nodes[owner]; changed {
+			owner = to
+		}
+		if to, changed := slots[s]; changed {
+			owner = to
+		}
+		return owner
+	})
+}
+
+// node says how a node takes dials from now on: refuses, stalls, or greets with some bytes.
+func (p *play) node(d *Directive) {
+	var i int
+	if _, err := fmt.Sscanf(d.Word(), "n%d", &i); err != nil {
+		d.Fail("%v, want a node as n1", err)
+	}
+	addr := nodeAddr(i)
+	p.ring.refusing[addr], p.ring.stalling[addr] = d.Flag("refuses"), d.Flag("stalls")
+	p.ring.greeting[addr] = d.Option("greets", "")
+	p.ring.answerDials()
+}
+
+// left tells what the worker holds.
+func (p *play) left(d *Directive) {
+	c := p.worker.Census()
+	d.Say("%d clients, %d requests with nodes, %d waiting, %d joins, %d pipes, %d blocks",
+		c.Clients, c.InFlight, c.Waiting, c.Joins, c.Pipes, p.arena.Live())
+}
