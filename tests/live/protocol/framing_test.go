@@ -3,11 +3,9 @@ package protocol
 import (
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"mithril/tests/harness"
 	"mithril/tools/testbed"
@@ -237,35 +235,6 @@ func TestContract_PROTO1_UnauthenticatedLimits(t *testing.T) {
 	})
 }
 
-// TestContract_PROTO1_MemoryFollowsWhatIsReceived announces far more than it sends.
-func TestContract_PROTO1_MemoryFollowsWhatIsReceived(t *testing.T) {
-	const (
-		clients   = 200
-		growthMax = 32 << 20 // bytes; what is announced is 200 times 512 MB and more
-	)
-	harness.Matrix(t, func(t *testing.T, e *harness.Env) {
-		p := e.Start(t, harness.Options{})
-		before := p.RSS()
-		for i := range clients {
-			c := p.Dial(t)
-			request := "*2147483647\r\n"
-			if i%2 == 0 {
-				request = "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$536870912\r\nabc"
-			}
-			if err := c.Write([]byte(request)); err != nil {
-				t.Fatal(err)
-			}
-			if err := harness.AwaitRead(c.NetConn()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		harness.Expect(t, p.Dial(t), array("PING"), "+PONG\r\n")
-		if growth := p.RSS() - before; growth > growthMax {
-			t.Errorf("%d clients that announced much took %d MB, want %d at most", clients, growth>>20, int64(growthMax)>>20)
-		}
-	})
-}
-
 func TestCase_J01_InlineForm(t *testing.T) {
 	harness.Matrix(t, func(t *testing.T, e *harness.Env) {
 		pair := e.Pair(t, 2)
@@ -278,25 +247,6 @@ func TestCase_J01_InlineForm(t *testing.T) {
 			pair.SameRaw(t, line, 1)
 		}
 		pair.SameRaw(t, "SET k 1\r\n"+array("GET", "k")+"GET k\r\n"+array("PING"), 4)
-	})
-}
-
-// TestCase_J05_AnnouncedNotSent: a server waits for what has been announced, and so does
-// the proxy; nobody else notices.
-func TestCase_J05_AnnouncedNotSent(t *testing.T) {
-	const silence = 50 * time.Millisecond // of a connection that is to stay open
-	harness.Matrix(t, func(t *testing.T, e *harness.Env) {
-		c := e.Proxy.Dial(t)
-		if err := c.Write([]byte(array("PING") + "*2000000000\r\n$4\r\nPING\r\n")); err != nil {
-			t.Fatal(err)
-		}
-		harness.Expect(t, c, "", "+PONG\r\n")
-		harness.Expect(t, e.Proxy.Dial(t), array("PING"), "+PONG\r\n")
-		c.SetTimeout(silence)
-		var timeout net.Error
-		if got, err := c.Receive(); !errors.As(err, &timeout) || !timeout.Timeout() {
-			t.Errorf("got %v (%v) in place of silence", got, err)
-		}
 	})
 }
 
