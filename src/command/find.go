@@ -21,6 +21,11 @@ const (
 // Find returns the command of a request, resolved to the subcommand, and checks its arity. The request has at least one argument. With
 // UnknownCommand there is no command; with UnknownSubcommand it is the container.
 func (t *Table) Find(frame []byte, args []resp.Arg) (*Command, Problem) {
+	return t.FindBegun(frame, args, len(args))
+}
+
+// FindBegun is Find for a request of count arguments of which only the first have been received, at least one.
+func (t *Table) FindBegun(frame []byte, args []resp.Arg, count int) (*Command, Problem) {
 	c := t.Lookup(args[0].Of(frame))
 	if c == nil {
 		return nil, UnknownCommand
@@ -32,7 +37,7 @@ func (t *Table) Find(frame []byte, args []resp.Arg) (*Command, Problem) {
 		}
 		c = s
 	}
-	if !c.Accepts(len(args)) {
+	if !c.Accepts(count) {
 		return c, WrongArity
 	}
 	return c, OK

@@ -17,7 +17,6 @@ var unavailable = []struct {
 	{key: "client-output-buffer-limit", class: "pubsub"},
 	{key: "backend-sharding"},
 	{key: "placement"},
-	{key: "private-conns-per-node"},
 	{key: "acl-pubsub-default"},
 	{key: "acllog-max-len"},
 	{key: "slowlog-max-len"},

@@ -41,6 +41,7 @@ type Request struct {
 	Slot   uint16     // slot of its keys
 	Hops   uint8      // redirects followed so far
 	Script bool       // the reply may have been made up by the client
+	Passed bool       // Frame is the beginning only: it cannot be sent again
 	Frame  buf.Slice  // the bytes, as the node shall get them
 }
 
@@ -62,17 +63,24 @@ type Pipe struct {
 	greeting uint8 // replies outstanding in Greeting
 	in       buf.Inbox
 	scan     resp.ReplyScanner
-	shown    int // bytes of the reply last returned by Next
+	shown    int // bytes of the reply, or of its part, last returned by Next
+	intake   intake
+
+	largeFrom int // bytes of a reply from which on it is Large
 
 	queue   []entry // ring buffer, a power of two long
 	head    uint32
 	tail    uint32
 	unsent  uint32 // newest entries that have not been handed to the ring
 	pending int    // bytes of the frames in queue
+	begun   bool   // the newest request is not whole yet: Extend goes on with it
 }
 
-// Init makes p a new pipe whose connection is being opened.
-func (p *Pipe) Init(key Key) { *p = Pipe{Key: key, queue: p.queue} }
+// Init makes p a new pipe whose connection is being opened. Replies of more than largeFrom
+// bytes are Large.
+func (p *Pipe) Init(key Key, largeFrom int) {
+	*p = Pipe{Key: key, queue: p.queue, largeFrom: largeFrom}
+}
 
 // State is where the pipe is in its life.
 func (p *Pipe) State() State { return p.state }
@@ -94,13 +102,24 @@ func (p *Pipe) HalfEmpty() bool {
 // Replies counts the requests that have been answered, and wraps around.
 func (p *Pipe) Replies() uint32 { return p.head }
 
-// Oldest is when the oldest unanswered request was pushed; ok is false without one.
+// Touch notes that the reply to the oldest request is on its way.
+func (p *Pipe) Touch(now int64) {
+	if p.tail != p.head {
+		p.oldest().since = now
+	}
+}
+
+// Oldest is when the oldest unanswered request was pushed, or Touch was called for it; ok
+// is false without one.
 func (p *Pipe) Oldest() (at int64, ok bool) {
 	if p.tail == p.head {
 		return 0, false
 	}
-	return p.queue[p.head&uint32(len(p.queue)-1)].since, true
+	return p.oldest().since, true
 }
+
+func (p *Pipe) oldest() *entry { return &p.queue[p.head&uint32(len(p.queue)-1)] }
+func (p *Pipe) newest() *entry { return &p.queue[(p.tail-1)&uint32(len(p.queue)-1)] }
 
 // Sendable is what shall be sent now, which may be empty.
 func (p *Pipe) Sendable() *buf.Gather {
@@ -183,6 +202,7 @@ func (p *Pipe) Reserve(a *buf.Arena, now int64, r Request, n int) (buf.Slice, bo
 
 func (p *Pipe) enqueue(e entry) {
 	invariant.Assert(p.Takes(), "pipe: push in a state that takes no requests")
+	invariant.Assert(!p.begun, "pipe: push behind a request that is not whole")
 	if p.tail-p.head == uint32(len(p.queue)) {
 		p.grow()
 	}
@@ -211,7 +231,10 @@ func (p *Pipe) Pop() (r Request, sent, ok bool) {
 	if !sent {
 		p.unsent--
 	}
-	e := &p.queue[p.head&uint32(len(p.queue)-1)]
+	if p.begun && p.tail-p.head == 1 {
+		sent = false // without its end no node executes it
+	}
+	e := p.oldest()
 	p.head++
 	p.pending -= int(e.Frame.Len)
 	return e.Request, sent, true

@@ -23,7 +23,7 @@ func newRig(t testing.TB, key Key) *rig {
 		t.Fatal(err)
 	}
 	r := &rig{TB: t, a: a}
-	r.p.Init(key)
+	r.p.Init(key, 1<<20)
 	return r
 }
 

@@ -17,17 +17,20 @@ type Progress uint8
 
 // What Next found.
 const (
-	Waiting Progress = iota // no complete reply
-	Got                     // a reply
-	Greeted                 // the greeting is answered: the pipe is Ready now
-	Broken                  // the node's bytes cannot be paired with requests any more
+	Waiting  Progress = iota // no complete reply
+	Got                      // a reply
+	Large                    // a reply that is going to be large: TakeWhole or TakeParts, sooner or later
+	Part                     // a part of a reply; its request stays
+	LastPart                 // the end of it
+	Greeted                  // the greeting is answered: the pipe is Ready now
+	Broken                   // the node's bytes cannot be paired with requests any more
 )
 
 // Put hands over received bytes with their reference.
 func (p *Pipe) Put(s buf.Slice) { p.in.Put(s) }
 
-// Next takes the next reply off what was received. After Broken the connection is to
-// be closed; reason says why.
+// Next takes the next reply off what was received. After Large nothing is taken, and the
+// request is only shown. After Broken the connection is to be closed; reason says why.
 func (p *Pipe) Next(a *buf.Arena) (r Reply, got Progress, reason string) {
 	if p.shown > 0 {
 		p.in.Consume(a, p.shown)
@@ -44,6 +47,15 @@ func (p *Pipe) Next(a *buf.Arena) (r Reply, got Progress, reason string) {
 		case resp.Invalid:
 			return r, Broken, "the node's reply is not RESP"
 		case resp.NeedMore:
+			if p.isLarge(frame[0]) {
+				r.Request = p.oldest().Request
+				return r, Large, ""
+			}
+			if settled := p.scan.Settled(); p.intake == intakeParted && settled > 0 {
+				p.scan.Discard(settled)
+				p.shown = settled
+				return Reply{Request: p.oldest().Request, Bytes: view.Sub(0, uint32(settled))}, Part, ""
+			}
 			grown, ok := p.in.Grow(a, p.scan.Need())
 			if ok && !grown {
 				ok = p.in.Settle(a)
@@ -56,7 +68,7 @@ func (p *Pipe) Next(a *buf.Arena) (r Reply, got Progress, reason string) {
 			}
 			continue
 		}
-		if frame[0] == '>' {
+		if frame[0] == '>' && p.intake != intakeParted {
 			// Pushes answer no request. (RESP3 specification, "Push type")
 			p.in.Consume(a, n)
 			continue
@@ -75,7 +87,7 @@ func (p *Pipe) Next(a *buf.Arena) (r Reply, got Progress, reason string) {
 		if p.tail-p.head <= p.unsent {
 			return r, Broken, "the node sent a reply that nothing asked for"
 		}
-		e := &p.queue[p.head&uint32(len(p.queue)-1)]
+		e := p.oldest()
 		if e.skip > 0 {
 			e.skip--
 			p.in.Consume(a, n)
@@ -84,7 +96,12 @@ func (p *Pipe) Next(a *buf.Arena) (r Reply, got Progress, reason string) {
 		p.head++
 		p.pending -= int(e.Frame.Len)
 		p.shown = n
-		return Reply{Request: e.Request, Bytes: view.Sub(0, uint32(n))}, Got, ""
+		got = Got
+		if p.intake == intakeParted {
+			got = LastPart
+		}
+		p.intake = intakeUndecided
+		return Reply{Request: e.Request, Bytes: view.Sub(0, uint32(n))}, got, ""
 	}
 }
 

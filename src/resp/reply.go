@@ -135,6 +135,14 @@ func (s *ReplyScanner) Need() int {
 	return 1
 }
 
+// Announced returns, after NeedMore, the least number of bytes the reply has, as far as its received part tells.
+func (s *ReplyScanner) Announced() int {
+	if s.state == awaitString {
+		return s.pos
+	}
+	return s.have + 1
+}
+
 // Settled returns, after NeedMore, how many of the reply's first bytes the scanner has done with: those may
 // be passed on and discarded.
 func (s *ReplyScanner) Settled() int {

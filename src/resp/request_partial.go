@@ -11,6 +11,14 @@ func (s *RequestScanner) Need() int {
 	return 1
 }
 
+// Announced returns, after NeedMore, the least number of bytes the frame has, as far as its received part tells.
+func (s *RequestScanner) Announced() int {
+	if s.state == awaitBody {
+		return s.pos
+	}
+	return s.have + 1
+}
+
 // Violation returns the rule broken after Invalid.
 func (s *RequestScanner) Violation() Violation { return s.violation }
 

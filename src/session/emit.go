@@ -13,6 +13,7 @@ func (s *Session) Answer(env *Env, seq uint32, reply buf.Slice) {
 	}
 	e := s.window.at(seq)
 	s.unbounce(e)
+	s.learn(int(reply.Len))
 	if seq == s.window.head {
 		s.window.head++
 		s.unsent += int64(reply.Len)
@@ -25,6 +26,33 @@ func (s *Session) Answer(env *Env, seq uint32, reply buf.Slice) {
 	if !s.park(env, e, reply) {
 		s.Kill("out of memory for a reply")
 	}
+}
+
+// IsNext says that the reply to request seq is the next to go out.
+func (s *Session) IsNext(seq uint32) bool { return seq == s.window.head && !s.window.empty() }
+
+// AnswerPart gives the next part of the reply to request seq, which IsNext; the caller
+// keeps its reference. Nothing else of the session goes out before the last part.
+func (s *Session) AnswerPart(env *Env, seq uint32, part buf.Slice, last bool) {
+	if s.state == Dead {
+		return
+	}
+	invariant.Assert(s.IsNext(seq), "session: part of a reply out of order")
+	s.unsent += int64(part.Len)
+	s.partial += int(part.Len)
+	if !s.out.Put(env.Arena, part) {
+		s.Kill("out of memory for a reply")
+		return
+	}
+	s.checkHard(env)
+	if !last {
+		return
+	}
+	s.learn(s.partial)
+	s.partial = 0
+	s.unbounce(s.window.at(seq))
+	s.window.head++
+	s.unpark(env)
 }
 
 // AnswerBytes is Answer for a reply that does not lie in the arena.
@@ -161,14 +189,13 @@ func (s *Session) Sent(n int) {
 // CheckOutput closes the session when it has been over the soft output limit without
 // progress for too long. The worker calls it about once a second.
 func (s *Session) CheckOutput(env *Env, now int64) {
-	limit := env.Output
-	if limit.Soft == 0 || s.held() <= limit.Soft {
+	if !env.overSoft(s.held()) {
 		s.stalled = 0
 		return
 	}
 	if s.stalled == 0 {
 		s.stalled = now
-	} else if now-s.stalled > limit.SoftFor {
+	} else if now-s.stalled > env.Output.SoftFor {
 		s.Kill("output limit reached: over the soft level without progress")
 	}
 }
@@ -191,11 +218,11 @@ func (s *Session) Release(env *Env) bool {
 	passed := false
 	switch s.hold {
 	case HoldWindow:
-		passed = s.window.open() <= OutstandingMax/2
+		passed = s.window.open() <= s.mayOpen()/2
 	case HoldBarrier, HoldOrder:
 		passed = s.window.empty()
 	case HoldOutput:
-		passed = s.held() <= env.Output.Soft/2
+		passed = !env.overSoft(2 * s.held())
 	}
 	if passed {
 		s.hold = HoldNone

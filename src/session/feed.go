@@ -17,6 +17,9 @@ const (
 	ForwardAny                   // send the frame to any primary
 	Split                        // send a part to the owner of each key's slot and join the replies
 	Local                        // answer from what the process knows
+	Begin                        // send the frame, the beginning of a large request, to the owner of Slot
+	BeginAny                     // the same to any primary
+	Part                         // send the frame behind the beginning; it ends with the Last one
 )
 
 // Intent is the request on offer. Frame holds no reference: it is valid, as are the
@@ -26,20 +29,31 @@ type Intent struct {
 	Slot    uint16
 	Command *command.Command
 	Frame   buf.Slice
+	Last    bool
 }
 
 // Next offers the next request that the worker has a part in; those that concern the
-// session alone are answered on the way. The worker either calls Accept, or holds the
-// session and asks again later.
+// session alone are answered on the way. The worker either calls Accept, or Took for a
+// Part, or holds the session and asks again later.
 func (s *Session) Next(env *Env) Intent {
 	for {
 		if s.state >= Draining || !s.mayRead(env) {
 			s.settle(env)
 			return Intent{}
 		}
-		frame, args, ok := s.nextFrame(env)
-		if !ok {
+		if s.intake == intakePassing {
+			part, _ := s.nextPart(env)
+			return part
+		}
+		frame, args, found := s.nextFrame(env)
+		switch found {
+		case foundNothing:
 			return Intent{}
+		case foundBeginning:
+			if intent, offered := s.begin(env, frame); offered {
+				return intent
+			}
+			continue
 		}
 		if len(args) == 0 {
 			s.consume(env)
@@ -59,11 +73,13 @@ func (s *Session) mayRead(env *Env) bool {
 		return false
 	}
 	switch {
+	case s.intake == intakePassing:
+		// Its connection waits for the rest.
 	case s.bounced > 0:
 		s.hold = HoldOrder
-	case s.window.open() >= OutstandingMax:
+	case !s.mayOpenMore():
 		s.hold = HoldWindow
-	case env.Output.Soft > 0 && s.held() > env.Output.Soft:
+	case env.overSoft(s.held()):
 		s.hold = HoldOutput
 	}
 	return s.hold == HoldNone
@@ -76,10 +92,22 @@ func (s *Session) settle(env *Env) {
 	}
 }
 
-// nextFrame frames the next request. ok is false when there is none now.
-func (s *Session) nextFrame(env *Env) (frame buf.Slice, args []resp.Arg, ok bool) {
+// found is what nextFrame has found.
+type found uint8
+
+const (
+	foundNothing   found = iota
+	foundRequest         // a whole one
+	foundBeginning       // of a large one
+)
+
+// nextFrame frames the next request.
+func (s *Session) nextFrame(env *Env) (frame buf.Slice, args []resp.Arg, what found) {
 	if s.inline.Block != buf.NoBlock {
 		return s.rescanInline(env)
+	}
+	if s.intake == intakeBegun {
+		s.takeIn(intakeWhole) // it was not accepted; look again
 	}
 	limits := &env.Limits
 	if s.state == Fresh {
@@ -91,25 +119,30 @@ func (s *Session) nextFrame(env *Env) (frame buf.Slice, args []resp.Arg, ok bool
 			if s.ended {
 				s.drain(env)
 			}
-			return frame, nil, false
+			return frame, nil, foundNothing
 		}
 		args, n, status := s.scan.Scan(env.Arena.Bytes(view), limits, env.Args)
 		env.Args = args
 		switch status {
 		case resp.Complete:
 			s.frame = n
-			return view.Sub(0, uint32(n)), args, true
+			s.collect = false
+			return view.Sub(0, uint32(n)), args, foundRequest
 		case resp.CompleteInline:
 			s.frame = n
+			s.collect = false
 			return s.readInline(env, view.Sub(0, uint32(n)))
 		case resp.Invalid:
 			s.refuse(env, s.scan.Violation())
-			return frame, nil, false
+			return frame, nil, foundNothing
+		}
+		if s.isLarge(env) {
+			return view, nil, foundBeginning
 		}
 		grown, enough := s.in.Grow(env.Arena, s.scan.Need())
 		if !enough {
 			s.Kill("out of memory for a request")
-			return frame, nil, false
+			return frame, nil, foundNothing
 		}
 		if grown {
 			continue
@@ -120,34 +153,36 @@ func (s *Session) nextFrame(env *Env) (frame buf.Slice, args []resp.Arg, ok bool
 		} else {
 			s.settle(env)
 		}
-		return frame, nil, false
+		return frame, nil, foundNothing
 	}
 }
 
 // readInline writes an inline request out as an array, which is what a node gets.
-func (s *Session) readInline(env *Env, line buf.Slice) (frame buf.Slice, args []resp.Arg, ok bool) {
+func (s *Session) readInline(env *Env, line buf.Slice) (frame buf.Slice, args []resp.Arg, what found) {
 	array, argc, violation := resp.AppendInline(env.Reply[:0], env.Arena.Bytes(line))
 	env.Reply = array
 	if violation != 0 {
 		s.refuse(env, violation)
-		return frame, nil, false
+		return frame, nil, foundNothing
 	}
 	if argc == 0 {
-		return line, env.Args[:0], true
+		return line, env.Args[:0], foundRequest
 	}
-	if s.inline, ok = env.Arena.Copy(array); !ok {
+	copied, ok := env.Arena.Copy(array)
+	if !ok {
 		s.Kill("out of memory for a request")
-		return frame, nil, false
+		return frame, nil, foundNothing
 	}
+	s.inline = copied
 	return s.rescanInline(env)
 }
 
-func (s *Session) rescanInline(env *Env) (frame buf.Slice, args []resp.Arg, ok bool) {
+func (s *Session) rescanInline(env *Env) (frame buf.Slice, args []resp.Arg, what found) {
 	var scan resp.RequestScanner
 	args, n, status := scan.Scan(env.Arena.Bytes(s.inline), &resp.Authenticated, env.Args)
 	invariant.Assert(status == resp.Complete && n == int(s.inline.Len), "session: inline request written out wrongly")
 	env.Args = args
-	return s.inline, args, true
+	return s.inline, args, foundRequest
 }
 
 func (s *Session) dropInline(env *Env) {
@@ -161,6 +196,10 @@ func (s *Session) dropInline(env *Env) {
 func (s *Session) consume(env *Env) {
 	s.dropInline(env)
 	s.in.Consume(env.Arena, s.frame)
+	if s.intake == intakeBegun {
+		s.scan.Discard(s.frame)
+		s.takeIn(intakePassing)
+	}
 	s.frame = 0
 }
 

@@ -20,6 +20,7 @@ type Env struct {
 	Limits      resp.RequestLimits
 	FreshLimits resp.RequestLimits // while a login is due
 	Output      OutputLimit
+	StreamFrom  int // bytes of an unfinished request from which on it is passed on as it arrives
 	Server      Server
 	locals      []*local // by command.Command.ID; nil where the session has no answer of its own
 
@@ -58,6 +59,25 @@ type OutputLimit struct {
 	SoftFor int64 // and it is closed when nothing has been sent for so long, ns
 }
 
+// Under pressure clients are served that read what they have asked for.
+const (
+	// PressureBytes is how much memory a worker may use before its sessions are held
+	// to SoftUnderPressure instead of the soft output limit.
+	PressureBytes = 256 << 20
+
+	// SoftUnderPressure is the soft output limit while memory is short.
+	SoftUnderPressure = 1 << 20
+)
+
+// overSoft says that n bytes are more than may wait for a client whose requests are read.
+func (env *Env) overSoft(n int64) bool {
+	soft := env.Output.Soft
+	if n <= SoftUnderPressure && n <= soft || soft == 0 {
+		return false
+	}
+	return n > soft || env.Arena.UsedBytes() > PressureBytes
+}
+
 // Server is what HELLO tells of the server.
 type Server struct {
 	Name    string // "redis" or "valkey"
@@ -76,6 +96,8 @@ type Session struct {
 	proto   resp.Proto
 	ended   bool // the client will send nothing more
 	frame   int  // bytes of the view the request on offer occupies
+	intake  intake
+	collect bool // the unfinished request cannot be passed on before it is whole
 	window  window
 	bounced uint32 // entries that are bounced
 
@@ -87,6 +109,9 @@ type Session struct {
 	shelf   buf.Shelf // holds short parked replies
 	unsent  int64     // reply bytes not yet sent: gathered, in flight and parked
 	parts   int64     // bytes kept of split replies that are not whole yet
+	partial int       // bytes given of the reply that comes in parts
+	typical int       // bytes of a reply, by the latest ones
+	credit  uint32    // requests that may be open, as far as experience goes
 	stalled int64     // since when the soft output limit is exceeded without progress, 0 if not
 
 	name, libName, libVer []byte
@@ -96,7 +121,9 @@ type Session struct {
 
 // Init makes s the session of a new connection.
 func (s *Session) Init(env *Env, token ring.Token, id uint64, peer netip.AddrPort, now int64) {
-	*s = Session{Token: token, ID: id, Peer: peer, Born: now, proto: resp.RESP2, inline: buf.Slice{Block: buf.NoBlock}}
+	*s = Session{
+		Token: token, ID: id, Peer: peer, Born: now, proto: resp.RESP2, inline: buf.Slice{Block: buf.NoBlock}, credit: creditMin,
+	}
 	if env.Password == "" {
 		s.become(Plain)
 	}
@@ -161,14 +188,21 @@ func (s *Session) drain(env *Env) {
 	s.in.Drop(env.Arena)
 	s.scan = resp.RequestScanner{}
 	s.frame = 0
+	s.intake, s.collect = intakeWhole, false
 	s.hold = HoldNone
 	if s.state != Dead {
 		s.become(Draining)
 	}
 }
 
-// Drain makes the session read no more requests; what it has asked is answered.
-func (s *Session) Drain(env *Env) { s.drain(env) }
+// Drain makes the session read no more requests; what it has asked as a whole is answered.
+func (s *Session) Drain(env *Env) {
+	if s.Passing() {
+		s.abandon(env)
+		return
+	}
+	s.drain(env)
+}
 
 // Rest gives back what a burst has left behind, so that an idle session is small. It is
 // for now and then: a session that is as busy again has to allocate again.

@@ -6,10 +6,6 @@ import (
 )
 
 const (
-	// OutstandingMax is how many requests of one session may be unanswered by the
-	// nodes; then reading stops until half of them are answered.
-	OutstandingMax = 64 << 10
-
 	windowMin = 16
 
 	// entryBytes is the memory that an entry takes, in a ring that may be half empty.

@@ -21,6 +21,11 @@ type backend struct {
 	dirty      bool         // listed in dirtyPipes
 	deadline   timerHandle  // of dial and greeting
 	swept      uint32       // its Replies at the last sweep
+	tenure     tenure       // whose requests it takes
+	lessee     ring.Token   // tenureLeased: the client
+	idleAt     int64        // tenureIdle: since when, ns
+	stopped    stopReason   // why what it sends is not read now
+	asked      int64        // stoppedEarly: since when, ns
 	waiters    []ring.Token // sessions held until there is room
 }
 
@@ -30,23 +35,30 @@ func (w *Worker) pipeFor(n *node, key pipe.Key) *backend {
 	if b := n.find(key); b != nil {
 		return b
 	}
-	if w.now < n.retryAt {
-		return nil
+	b := w.takeIdle(n, key)
+	if b == nil {
+		if w.now < n.retryAt {
+			return nil
+		}
+		b = w.dial(n, key)
 	}
-	return w.dial(n, key)
+	b.become(tenureShared)
+	n.bind(b)
+	return b
 }
 
+// dial opens a connection that nobody holds yet.
 func (w *Worker) dial(n *node, key pipe.Key) *backend {
 	b, token := w.pipes.take()
 	key.Node = uint32(n.index)
-	b.Init(key)
+	b.Init(key, w.LargeReplyFrom)
 	b.end = end{socket: ring.NoSocket, token: token, state: endOpening}
 	b.node = n
 	b.connecting = true
 	b.dirty = false
 	b.swept = 0
+	b.tenure, b.lessee, b.stopped = tenureNone, 0, readOn
 	b.waiters = b.waiters[:0]
-	n.bind(b)
 	n.open++
 	w.counters.BackendDials++
 	w.ops = append(w.ops, ring.Op{Kind: ring.OpConnect, Token: token, Addr: n.addr})
@@ -102,6 +114,8 @@ func (w *Worker) pipeRecvEnded(b *backend, err ring.Err) {
 		return
 	}
 	switch err {
+	case ring.ErrCanceled:
+		w.receiveReplies(b)
 	case ring.ErrNoBuffers:
 		w.starved = append(w.starved, b.end.token)
 	case ring.ErrNone:
@@ -131,24 +145,40 @@ func (w *Worker) pipeSent(b *backend, ev *ring.Event) {
 	} else if b.MaySend() {
 		w.touchPipe(b)
 	}
+	if b.Begun() && len(b.waiters) > 0 && w.unsent(b) <= w.StreamWindow/2 {
+		w.wakeWaiters(b)
+	}
 }
 
-// readReplies hands out the replies that are in.
+// readReplies hands out the replies that are in, unless they have to wait.
 func (w *Worker) readReplies(b *backend) {
-	for {
+	for b.stopped == readOn {
 		r, got, reason := b.Next(w.Arena)
 		switch got {
-		case pipe.Got:
+		case pipe.Got, pipe.LastPart:
 			w.inFlight--
 			w.counters.BackendReplies++
-			w.deliver(b, r)
+			if got == pipe.LastPart {
+				w.deliverPart(b, r, true)
+				w.Arena.Release(r.Frame.Block)
+			} else {
+				w.deliver(b, r)
+			}
+			if b.Len() == 0 && (b.tenure != tenureShared || b.State() != pipe.Ready) {
+				w.quiet(b)
+			}
 			if b.State() == pipe.Closed {
 				return
 			}
-			if b.State() == pipe.Draining && b.Len() == 0 {
-				w.losePipe(b, "")
+			continue
+		case pipe.Large:
+			w.decide(b, r)
+			if b.State() == pipe.Closed {
 				return
 			}
+			continue
+		case pipe.Part:
+			w.deliverPart(b, r, false)
 			continue
 		case pipe.Greeted:
 			w.greeted(b)
@@ -159,7 +189,11 @@ func (w *Worker) readReplies(b *backend) {
 		}
 		break
 	}
-	if len(b.waiters) > 0 && b.HalfEmpty() {
+	if b.stopped != readOn && w.Arena.Scarce() && !b.Settle(w.Arena) {
+		w.losePipe(b, "out of memory for a reply")
+		return
+	}
+	if len(b.waiters) > 0 && b.HalfEmpty() && !b.Begun() {
 		w.wakeWaiters(b)
 	}
 }
@@ -191,7 +225,8 @@ func (w *Worker) losePipe(b *backend, reason string) {
 		w.pipeFailed(b, reason)
 	}
 	w.timers.Cancel(b.deadline)
-	b.node.unbind(b)
+	w.letGo(b)
+	parting := b.Parting()
 	b.Close(w.Arena)
 	for {
 		r, sent, ok := b.Pop()
@@ -199,6 +234,11 @@ func (w *Worker) losePipe(b *backend, reason string) {
 			break
 		}
 		w.inFlight--
+		if parting {
+			parting = false
+			w.breakReply(b, r)
+			continue
+		}
 		w.answerLost(b.node, r, sent, reason)
 	}
 	w.wakeWaiters(b)
@@ -257,6 +297,9 @@ func (w *Worker) push(b *backend, r pipe.Request, ask bool) {
 	}
 	w.answerError(r.Owner, r.Seq, errNoMemory)
 	w.Arena.Release(r.Frame.Block)
+	if b.Len() == 0 {
+		w.quiet(b)
+	}
 }
 
 const errNoMemory = "-ERR out of memory for the request\r\n"

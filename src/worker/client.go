@@ -23,6 +23,10 @@ type client struct {
 	heard      int64      // when bytes last arrived, ns
 	answered   uint32     // requests, at the last sweep
 	moved      int64      // when one was last answered, or bytes were sent, ns
+
+	leases   []ring.Token // pipes that only this client uses
+	upload   ring.Token   // the pipe that takes the parts of a large request, 0 without
+	download ring.Token   // the pipe whose large reply is passed on, 0 without
 }
 
 const (
@@ -111,6 +115,9 @@ func (w *Worker) clientSent(c *client, ev *ring.Event) {
 	c.moved = w.now
 	c.end.out.Sent(w.Arena, int(ev.N))
 	c.Sent(int(ev.N))
+	if c.download != 0 {
+		w.moveOn(c)
+	}
 	if c.end.state != endOpen {
 		c.end.out.Drop(w.Arena)
 		return
@@ -152,7 +159,17 @@ serving:
 			w.split(c, intent)
 		case session.Local:
 			w.answerLocal(c, intent)
+		case session.Begin:
+			w.beginUpload(c, intent)
+		case session.BeginAny:
+			intent.Slot = w.anySlot()
+			w.beginUpload(c, intent)
+		case session.Part:
+			w.passOn(c, intent)
 		}
+	}
+	if c.upload != 0 && !c.Passing() {
+		w.abortUpload(c)
 	}
 	if c.Holding() == session.HoldNone {
 		w.receive(&c.end)
@@ -190,6 +207,9 @@ func (w *Worker) closeClient(c *client) {
 		w.counters.ReadersExited++
 	}
 	w.counters.WritersExited++
+	w.abortUpload(c)
+	w.endDownload(c)
+	w.endLeases(c)
 	w.shut(&c.end)
 	if w.joined(&c.end, false) {
 		w.freeClient(c)

@@ -14,6 +14,20 @@ const (
 
 // flush turns what the turn has produced into operations: one send per socket.
 func (w *Worker) flush() {
+	w.flushPipes()
+	// To close a client can bring others replies, and nodes requests.
+	for i := 0; i < len(w.dirtyClients); i++ {
+		if c := w.clients.get(w.dirtyClients[i]); c != nil {
+			c.dirty = false
+			w.flushClient(c)
+		}
+	}
+	w.dirtyClients = w.dirtyClients[:0]
+	w.flushPipes()
+	w.feedStarved()
+}
+
+func (w *Worker) flushPipes() {
 	for _, t := range w.dirtyPipes {
 		b := w.pipes.get(t)
 		if b == nil {
@@ -27,16 +41,6 @@ func (w *Worker) flush() {
 		}
 	}
 	w.dirtyPipes = w.dirtyPipes[:0]
-	for _, t := range w.dirtyClients {
-		c := w.clients.get(t)
-		if c == nil {
-			continue
-		}
-		c.dirty = false
-		w.flushClient(c)
-	}
-	w.dirtyClients = w.dirtyClients[:0]
-	w.feedStarved()
 }
 
 func (w *Worker) flushClient(c *client) {
@@ -60,7 +64,7 @@ func (w *Worker) feedStarved() {
 			w.receive(&c.end)
 		}
 		if b := w.pipes.get(t); t.Kind() == ring.KindPipe && b != nil {
-			w.receive(&b.end)
+			w.receiveReplies(b)
 		}
 	}
 	w.starved = w.starved[:0]
@@ -73,7 +77,7 @@ func (w *Worker) wait() ring.Wait {
 	if at, ok := w.timers.Next(); ok {
 		deadline = at
 	}
-	if w.idle() {
+	if w.idle() || len(w.ready) > 0 {
 		deadline = 0
 	}
 	wait := ring.Wait{Deadline: deadline, Min: 1}

@@ -37,7 +37,9 @@ type node struct {
 
 	plain   [][2]*backend // by lane and protocol: database 0, no READONLY, no tracking
 	special []*backend    // all others
+	idle    []*backend    // that nobody needs now
 	open    int           // pipes that still refer to it, bound or not
+	private int           // connections that are not shared
 
 	primary  bool  // of a shard of the map
 	demoted  bool  // it was, in an earlier map
@@ -78,12 +80,10 @@ func (n *node) bind(b *backend) {
 	n.special = append(n.special, b)
 }
 
-// unbind makes the key name no pipe, if it still names b.
+// unbind makes the key of b, which is bound, name no pipe.
 func (n *node) unbind(b *backend) {
 	if b.Key.IsPlain() {
-		if at := &n.plain[b.Key.Lane][protoIndex(b.Key.Proto)]; *at == b {
-			*at = nil
-		}
+		n.plain[b.Key.Lane][protoIndex(b.Key.Proto)] = nil
 		return
 	}
 	for i, other := range n.special {
@@ -181,6 +181,9 @@ func (w *Worker) forget() {
 		}
 		for i := len(n.special) - 1; i >= 0; i-- {
 			w.closeIdle(n.special[i])
+		}
+		for i := len(n.idle) - 1; i >= 0; i-- {
+			w.closeIdle(n.idle[i])
 		}
 		if n.open == 0 && !w.refersTo(n) {
 			n.used = false

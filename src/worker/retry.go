@@ -71,6 +71,9 @@ func (w *Worker) redirected(b *backend, r pipe.Reply, kind redirect.Kind) {
 		w.counters.Ask++
 	}
 	act, wait := redirect.Decide(int(r.Hops), w.MaxRedirects, w.bounce(r.Owner, r.Seq))
+	if r.Passed {
+		act = redirect.TryAgain // it was not executed, and is not here any more
+	}
 	if kind == redirect.Moved && !r.Script {
 		w.override(target.Slot, n)
 		if n == b.node {
@@ -117,12 +120,20 @@ func (w *Worker) bounce(owner ring.Token, seq uint32) (followed bool) {
 
 // retire closes a pipe once its last reply is in; new requests open another.
 func (w *Worker) retire(b *backend) {
-	if b.State() == pipe.Ready {
-		b.node.unbind(b)
-		b.Retire()
-		w.leaveAgain(b.node)
-		w.wakeWaiters(b)
+	if b.State() != pipe.Ready {
+		return
 	}
+	switch b.tenure {
+	case tenureShared:
+		b.node.unbind(b)
+		b.become(tenureDetached)
+		w.leaveAgain(b.node)
+	case tenureLeased:
+		w.endLease(b)
+		b.become(tenureDetached)
+	}
+	b.Retire()
+	w.wakeWaiters(b)
 }
 
 // resend sends a redirected request to the node it was redirected to.

@@ -22,6 +22,11 @@ func (w *Worker) pipeOf(c *client, s uint16) (b *backend, n *node) {
 		return nil, nil
 	}
 	n = w.nodes[index]
+	if len(c.leases) > 0 {
+		if b = w.leaseOf(c, n); b != nil {
+			return b, n
+		}
+	}
 	key := w.keyOf(c)
 	key.Node = uint32(index)
 	return w.pipeFor(n, key), n
@@ -34,6 +39,15 @@ func (w *Worker) forward(c *client, in session.Intent) {
 		return
 	}
 	b, n := w.pipeOf(c, in.Slot)
+	if n != nil && (int(in.Frame.Len) > w.LargeRequestFrom || c.Heavy(w.HeavyFrom)) {
+		own, ok := w.ownPipe(c, n)
+		if !ok {
+			return
+		}
+		if own != nil {
+			b = own
+		}
+	}
 	if b == nil {
 		w.refuse(c, in.Command, n)
 		return

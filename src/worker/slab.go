@@ -36,7 +36,7 @@ func (s *slab[T]) take() (*T, ring.Token) {
 	c := s.cell(index)
 	invariant.Assert(!c.used, "worker: a free cell is in use")
 	c.used = true
-	c.generation = (c.generation + 1) & ring.GenerationMask
+	c.generation = c.generation%ring.GenerationMask + 1 // never 0: the token 0 names nothing
 	s.live++
 	return &c.value, ring.MakeToken(s.kind, c.generation, index)
 }

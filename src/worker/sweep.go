@@ -16,6 +16,7 @@ const (
 	timerDial          // index and generation of a pipe
 	timerAccept        // number of a listener
 	timerReplies
+	timerEarly
 	timerKinds = 0xff << 56
 )
 
@@ -37,6 +38,8 @@ func (w *Worker) expire() {
 			w.accept(int(value))
 		case timerReplies:
 			w.sweepReplies()
+		case timerEarly:
+			w.decideEarly(true)
 		}
 	}
 }
@@ -54,6 +57,9 @@ func (w *Worker) sweep() {
 	w.stuck = 0
 	w.pipes.each(w.sweepStuck)
 	w.forget()
+	for _, n := range w.nodes {
+		w.sweepIdle(n)
+	}
 	w.logMoreCloses()
 	w.env.Rest()
 	w.plan.Rest()
@@ -67,6 +73,9 @@ func (w *Worker) sweep() {
 // may hang, or its host may be gone without a word, so the map is asked for: when the
 // cluster has given its slots to another, nobody shall wait for it.
 func (w *Worker) sweepStuck(b *backend) {
+	if b.stopped != readOn || b.Begun() {
+		return
+	}
 	answered := b.swept != b.Replies()
 	b.swept = b.Replies()
 	at, waiting := b.Oldest()
@@ -87,6 +96,7 @@ func (w *Worker) sweepClient(c *client) {
 	}
 	c.CheckOutput(&w.env, w.now)
 	w.sweepLeft(c)
+	w.sweepLarge(c)
 	c.Rest()
 	if w.IdleTimeout > 0 && c.Pending() == 0 && w.now-c.heard > w.IdleTimeout {
 		c.Kill("")
@@ -111,7 +121,7 @@ func (w *Worker) sweepReplies() {
 
 // sweepPipe resets a pipe whose oldest request has waited too long.
 func (w *Worker) sweepPipe(b *backend) {
-	if at, ok := b.Oldest(); ok && w.now-at > w.BackendTimeout {
+	if at, ok := b.Oldest(); ok && b.stopped == readOn && !b.Begun() && w.now-at > w.BackendTimeout {
 		w.losePipe(b, "no reply within backend-timeout-ms")
 	}
 }
@@ -134,6 +144,7 @@ func (w *Worker) drain() {
 		w.clients.each(func(c *client) {
 			if c.end.state == endOpen {
 				c.Drain(&w.env)
+				w.abortUpload(c)
 				w.touch(c)
 			}
 		})

@@ -45,6 +45,9 @@ type Options struct {
 	Picker Picker
 	Rand   *rand.Rand // of this worker only
 
+	Large
+	PrivateMax int // connections to each node that are not shared
+
 	BatchWindow    int64 // ns; 0: never wait for more than one event
 	IdleTimeout    int64 // ns; 0: idle clients are not closed
 	BackendTimeout int64 // ns; 0: replies are awaited for ever
@@ -100,6 +103,7 @@ type Worker struct {
 	dirtyClients []ring.Token
 	dirtyPipes   []ring.Token
 	ready        []ring.Token // sessions whose hold has passed
+	early        []ring.Token // pipes whose large reply waits for earlier ones of its session
 	starved      []ring.Token // sockets whose receive ended for want of chunks
 
 	timers  *timer.Wheel
@@ -181,6 +185,9 @@ func (w *Worker) Turn() {
 			c.ready = false
 			w.feed(c)
 		}
+	}
+	if len(w.early) > 0 {
+		w.decideEarly(false)
 	}
 	w.flush()
 	w.publish()

@@ -33,6 +33,8 @@ type Config struct {
 	Cutoff      bool  // and soon after that to stop at once
 	BatchWindow int64 // ns
 	Timeout     int64 // backend-timeout, ns; 0: none
+	Large       int   // bytes from which on frames are large; 0: as in production, that is, none is
+	Private     int   // connections to a node that are not shared, at most
 
 	// Probabilities, of one occasion each.
 	F Faults
@@ -126,6 +128,11 @@ func NewConfig(seed uint64) Config {
 		c.Timeout = int64(pick(200, 1000)) * millisecond
 		c.ValueBytes = min(c.ValueBytes, 3000) // larger ones can take as long to pass
 	}
+	c.Private = 512
+	if rng.IntN(2) == 0 {
+		c.Large = pick(200, 1000, 4<<10, 16<<10)
+		c.Private = pick(1, 3, 512)
+	}
 	c.odd(rng)
 	for kind := range c.Weights {
 		c.Weights[kind] = max(0, rng.IntN(9)-2)
@@ -195,6 +202,7 @@ func (c *Config) String() string {
 		{"pace ms", c.Pace / millisecond}, {"maxclients", int64(c.MaxClients)}, {"burst", int64(c.Burst)}, {"soft output", c.SoftOutput},
 		{"batch window us", c.BatchWindow / microsecond},
 		{"timeout ms", c.Timeout / millisecond}, {"hard output", c.HardOutput}, {"idle ms", c.Idle / millisecond},
+		{"large from", int64(c.Large)}, {"private", int64(c.Private)},
 		{"memory", int64(c.Scarce)}, {"stop ms", c.Stop / millisecond},
 	} {
 		if option.value != 0 {
@@ -220,7 +228,15 @@ func (c *Config) losesConnections() bool {
 	return f.Failover+f.NodeReset+f.NodeSlowDial+f.NodeRefuse+f.NodeGreeting+f.MidReply+f.BadReply > 0 || c.Timeout > 0 || c.Scarce > 0
 }
 
+// redirects says that nodes may redirect requests.
+func (c *Config) redirects() bool {
+	return c.F.Migrate+c.F.SelfMoved+c.F.BadRedirect+c.F.LateMap+c.F.Failover > 0
+}
+
 // closesSessions says that the proxy may close a session that has done nothing wrong.
 func (c *Config) closesSessions() bool {
+	if c.Large > 0 && (c.losesConnections() || c.F.SlowReader > 0) {
+		return true // a large reply that breaks off, or that is not taken, ends its session
+	}
 	return c.HardOutput > 0 || c.Idle > 0 || c.Scarce > 0 || c.Cutoff
 }

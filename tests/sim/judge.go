@@ -152,6 +152,7 @@ type excuse struct {
 	outcome      outcome
 	excused      func(c *Config) bool
 	crowd        bool // and only if the session has other requests under way
+	large        bool // and only if the request is too long to be kept
 }
 
 var excuses = []excuse{
@@ -159,6 +160,8 @@ var excuses = []excuse{
 	{prefix: "-TRYAGAIN node ", part: "the request was not sent", outcome: refused, excused: (*Config).losesConnections},
 	{prefix: "-TRYAGAIN slot ", outcome: refused, excused: func(c *Config) bool { return c.F.BadRedirect > 0 }},
 	{prefix: "-TRYAGAIN slot ", outcome: refused, excused: func(c *Config) bool { return c.F.SelfMoved+c.F.Migrate > 0 }, crowd: true},
+	{prefix: "-TRYAGAIN slot ", outcome: refused, excused: (*Config).redirects, large: true},
+	{prefix: "-ERR too many connections of their own", outcome: refused, excused: func(c *Config) bool { return c.Private < c.Sessions }, large: true},
 	{prefix: "-TRYAGAIN Multiple keys request", outcome: refused, excused: func(c *Config) bool { return c.F.Migrate > 0 }},
 	{prefix: "-CLUSTERDOWN Hash slot not served", outcome: refused, excused: func(c *Config) bool { return c.F.LateMap > 0 }},
 	{prefix: "-CLUSTERDOWN The cluster is down", outcome: refused, excused: func(c *Config) bool { return c.F.NodeDown > 0 }},
@@ -174,7 +177,10 @@ func (j *judge) errorReply(q *request, reply []byte) (wrong string) {
 			continue
 		}
 		known = true
-		if j.probing && j.config.Scarce == 0 || !x.excused(j.config) || x.crowd && q.alone {
+		if j.probing && j.config.Scarce == 0 && !x.large || !x.excused(j.config) || x.crowd && q.alone {
+			continue
+		}
+		if x.large && (j.config.Large == 0 || len(q.wire) <= j.config.Large) {
 			continue
 		}
 		q.outcome = x.outcome

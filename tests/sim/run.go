@@ -114,16 +114,20 @@ func (r *run) options() worker.Options {
 		Ring: r.ring, Arena: r.arena, Listeners: []ring.Socket{r.server.number}, Shared: &r.shared, Board: &r.board,
 		Log: slog.New(slog.DiscardHandler),
 		Session: session.Env{
-			Limits: resp.Authenticated, FreshLimits: resp.Unauthenticated,
+			Limits: resp.Authenticated, FreshLimits: resp.Unauthenticated, StreamFrom: worker.StreamFrom,
 			Output: session.OutputLimit{Hard: c.HardOutput, Soft: c.SoftOutput, SoftFor: 3600 * second},
 			Server: session.Server{Name: "redis", Version: "7.0.15"},
 		},
 		Table: command.ForEngine(topology.EngineRedis, 7, 0), Lanes: c.Lanes, BatchWindow: c.BatchWindow, BackendTimeout: c.Timeout, IdleTimeout: c.Idle,
-		MaxRedirects: 7, MaxClients: int64(c.Sessions + c.probes() + 1),
+		MaxRedirects: 7, PrivateMax: c.Private, MaxClients: int64(c.Sessions + c.probes() + 1),
 		Topology: func() *topology.Snapshot { return r.cluster.published }, Wish: r.cluster.wish, Resolve: r.cluster.resolve,
 		Admin: &admin.Server{},
 	}
 	o.AcceptBurst = int64(c.Burst)
+	if o.Large = worker.LargeSizes; c.Large > 0 {
+		o.Large = worker.Large{LargeRequestFrom: c.Large / 2, LargeReplyFrom: c.Large, HeavyFrom: c.Large, StreamWindow: c.Large}
+		o.Session.StreamFrom = c.Large
+	}
 	if c.MaxClients > 0 {
 		o.MaxClients = int64(c.MaxClients)
 		if c.Burst >= c.Sessions {

@@ -1,0 +1,77 @@
+package pipe
+
+import (
+	"mithril/src/buf"
+	"mithril/src/invariant"
+)
+
+// Large replies and requests pass in parts. What becomes of the reply that is being
+// received:
+//
+//	Undecided  it is collected as long as it is short; Next says Large when it is not
+//	Collected  it is collected whole however long it is
+//	Parted     Next gives it in parts
+//
+// The end of the reply makes it Undecided again.
+type intake uint8
+
+const (
+	intakeUndecided intake = iota
+	intakeCollected
+	intakeParted
+)
+
+// TakeWhole makes Next collect the reply that it has called Large.
+func (p *Pipe) TakeWhole() { p.decide(intakeCollected) }
+
+// TakeParts makes Next give the reply that it has called Large in parts.
+func (p *Pipe) TakeParts() { p.decide(intakeParted) }
+
+func (p *Pipe) decide(next intake) {
+	invariant.Assert(p.intake == intakeUndecided, "pipe: a large reply decided on twice")
+	p.intake = next
+}
+
+// Parting says that a reply is being given in parts.
+func (p *Pipe) Parting() bool { return p.intake == intakeParted }
+
+// isLarge says that the unfinished reply that starts with type byte is one to decide on.
+// Pushes, errors and replies that nobody waits for are not.
+func (p *Pipe) isLarge(first byte) bool {
+	return p.intake == intakeUndecided && p.scan.Announced() > p.largeFrom && first != '>' && first != '-' &&
+		p.state != Greeting && p.tail-p.head > p.unsent && p.oldest().skip == 0
+}
+
+// Settle moves what has been received out of the receive chunks, for a pipe that is not
+// read now. It fails when the arena is exhausted.
+func (p *Pipe) Settle(a *buf.Arena) bool { return p.in.Settle(a) }
+
+// Begin is Push for the beginning of a request whose other parts follow by Extend.
+func (p *Pipe) Begin(a *buf.Arena, now int64, r Request) bool {
+	if !p.Push(a, now, r, false) {
+		return false
+	}
+	p.begun = true
+	return true
+}
+
+// Extend adds a part to the request that has begun; the caller keeps its reference. It
+// fails when the arena is exhausted.
+func (p *Pipe) Extend(a *buf.Arena, now int64, part buf.Slice, last bool) bool {
+	invariant.Assert(p.begun && p.Takes(), "pipe: part of a request that has not begun")
+	p.newest().since = now
+	p.begun = !last
+	return p.out.Put(a, part)
+}
+
+// Asked is the request whose reply comes next, if there is one.
+func (p *Pipe) Asked() Request { return p.oldest().Request }
+
+// Begun says that the newest request is not whole yet.
+func (p *Pipe) Begun() bool { return p.begun }
+
+// Disown makes the reply to the newest request nobody's.
+func (p *Pipe) Disown() {
+	invariant.Assert(p.tail != p.head, "pipe: no request to disown")
+	p.newest().Owner = 0
+}

@@ -1,0 +1,263 @@
+package worker
+
+import (
+	"mithril/src/pipe"
+	"mithril/src/session"
+)
+
+// Large says from which size on requests and replies travel apart from the others, so
+// that nobody waits for them and nobody keeps them whole. All in bytes.
+type Large struct {
+	LargeRequestFrom int // a longer request takes a connection of its own
+	LargeReplyFrom   int // a longer reply is passed on as it arrives; its connection takes no new requests
+	HeavyFrom        int // a session whose replies are longer than this takes connections of its own
+	StreamWindow     int // of what is passed on, so much may wait on its way
+}
+
+// The sizes in force.
+var (
+	LargeSizes = Large{LargeRequestFrom: 64 << 10, LargeReplyFrom: 1 << 20, HeavyFrom: 256 << 10, StreamWindow: 512 << 10}
+
+	// StreamFrom is for session.Env. Requests up to it are kept whole, and can be sent
+	// again when they are redirected.
+	StreamFrom = 1 << 20
+)
+
+const errPrivate = "-ERR too many connections of their own to the node for large requests, see private-conns-per-node\r\n"
+
+// ownPipe returns the pipe of its own that a client has to n for a large request or for
+// large replies, and leases one if it may. It is nil, and the client held, while earlier
+// requests are open; with ok it may go on without.
+func (w *Worker) ownPipe(c *client, n *node) (b *backend, ok bool) {
+	if b = w.leaseOf(c, n); b != nil {
+		return b, true
+	}
+	if n.private >= w.PrivateMax && len(n.idle) == 0 {
+		return nil, true
+	}
+	if c.Pending() > 0 {
+		c.HoldForOrder()
+		return nil, false
+	}
+	return w.lease(c, n), true
+}
+
+// beginUpload sends the beginning of a large request. What follows goes the same way by
+// passOn.
+func (w *Worker) beginUpload(c *client, in session.Intent) {
+	if !w.keepsOrder(c, in.Slot) {
+		return
+	}
+	index := w.route[in.Slot]
+	if index == noNode {
+		w.refuse(c, in.Command, nil)
+		return
+	}
+	if c.Pending() > 0 {
+		c.HoldForOrder()
+		return
+	}
+	n := w.nodes[index]
+	b, _ := w.ownPipe(c, n)
+	switch {
+	case b == nil && n.private >= w.PrivateMax:
+		c.AnswerBytes(&w.env, c.Accept(&w.env, in.Command), []byte(errPrivate))
+		return
+	case b == nil:
+		w.refuse(c, in.Command, n)
+		return
+	}
+	frame := w.frameOf(in.Frame)
+	seq := c.Accept(&w.env, in.Command)
+	r := pipe.Request{Owner: c.Token, Seq: seq, Slot: in.Slot, Script: in.Command.RunsScripts(), Passed: true, Frame: frame}
+	if !b.Begin(w.Arena, w.now, r) {
+		w.answerError(c.Token, seq, errNoMemory)
+		w.Arena.Release(frame.Block)
+		w.quiet(b)
+		return
+	}
+	c.upload = b.end.token
+	w.inFlight++
+	w.touchPipe(b)
+}
+
+// passOn sends a part of a large request. When it has been answered already, with an
+// error, its rest is dropped.
+func (w *Worker) passOn(c *client, in session.Intent) {
+	b := w.uploadOf(c)
+	if b != nil && !b.Extend(w.Arena, w.now, in.Frame, in.Last) {
+		w.losePipe(b, "out of memory for the request")
+		b = nil
+	}
+	c.Took(&w.env)
+	if in.Last {
+		c.upload = 0
+	}
+	if b == nil {
+		return
+	}
+	w.touchPipe(b)
+	if !in.Last && w.unsent(b) > w.StreamWindow {
+		w.holdFor(c, b)
+	}
+}
+
+// uploadOf returns the pipe that takes the parts of a client's request, nil when nobody
+// wants them any more.
+func (w *Worker) uploadOf(c *client) *backend {
+	if b := w.pipes.get(c.upload); c.upload != 0 && b != nil && b.lessee == c.Token && b.Begun() {
+		return b
+	}
+	return nil
+}
+
+// unsent is how many bytes wait for a node or are on their way to it.
+func (w *Worker) unsent(b *backend) int { return b.Sendable().Bytes() + b.end.out.Bytes() }
+
+// abortUpload ends a request that will never be whole. The node drops what it has of it
+// when the connection ends; nobody waits for a reply.
+func (w *Worker) abortUpload(c *client) {
+	b := w.uploadOf(c)
+	c.upload = 0
+	if b != nil {
+		b.Disown()
+		w.losePipe(b, "")
+	}
+}
+
+// decide says what becomes of a large reply that begins to arrive.
+func (w *Worker) decide(b *backend, r pipe.Reply) {
+	if r.Owner.Kind() == kindJoin {
+		b.TakeWhole() // its elements go between those of other nodes
+		return
+	}
+	w.detach(b)
+	c := w.clients.get(r.Owner)
+	switch {
+	case c == nil && b.Len() == 1:
+		w.losePipe(b, "")
+	case c == nil:
+		b.TakeParts()
+	case c.IsNext(r.Seq):
+		b.TakeParts()
+		c.download = b.end.token
+		c.moved = w.now
+	default:
+		w.stopReading(b, stoppedEarly)
+		w.early = append(w.early, b.end.token)
+		w.timers.Arm(w.now+earlyFor, timerEarly)
+	}
+}
+
+// earlyFor is how long a large reply waits for the earlier replies of its session. They
+// may wait for it themselves, behind another session's large reply that waits for one
+// behind this: so in the end it is collected.
+const earlyFor = 20 * millisecond
+
+// decideEarly looks whether large replies that came early can go on.
+func (w *Worker) decideEarly(expired bool) {
+	waiting := w.early
+	w.early = w.early[len(w.early):]
+	for _, t := range waiting {
+		b := w.pipes.get(t)
+		if b == nil || b.stopped != stoppedEarly {
+			continue
+		}
+		r := b.Asked()
+		c := w.clients.get(r.Owner)
+		switch {
+		case c == nil || c.IsNext(r.Seq):
+			w.readOnAgain(b)
+		case expired:
+			b.TakeWhole()
+			w.readOnAgain(b)
+		default:
+			w.early = append(w.early, t)
+		}
+	}
+}
+
+// deliverPart passes a part of a large reply on.
+func (w *Worker) deliverPart(b *backend, r pipe.Reply, last bool) {
+	b.Touch(w.now)
+	c := w.clients.get(r.Owner)
+	if c == nil || c.end.state != endOpen {
+		return
+	}
+	c.AnswerPart(&w.env, r.Seq, r.Bytes, last)
+	w.touch(c)
+	if last {
+		c.download = 0
+		w.goOn(c)
+	} else if c.leaving() > w.StreamWindow && !c.Done() {
+		w.stopReading(b, stoppedSlow)
+	}
+}
+
+// leaving is how many bytes are on their way to the client.
+func (c *client) leaving() int { return c.Out().Bytes() + c.end.out.Bytes() }
+
+// moveOn is called when a client has taken some of what it is sent.
+func (w *Worker) moveOn(c *client) {
+	if b := w.downloadOf(c); b != nil && b.stopped == stoppedSlow && c.leaving() <= w.StreamWindow/2 {
+		w.readOnAgain(b)
+	}
+}
+
+// downloadOf returns the pipe whose large reply a client is getting, nil without one.
+func (w *Worker) downloadOf(c *client) *backend {
+	if c.download == 0 {
+		return nil
+	}
+	return w.pipes.get(c.download)
+}
+
+// standIn is how long a client may take nothing of a large reply while others wait behind
+// it.
+const standIn = second
+
+// uploadFor is how long a client may send nothing inside a large request.
+const uploadFor = 60 * second
+
+// sweepLarge ends a client that takes nothing of a large reply, or sends nothing of a
+// large request.
+func (w *Worker) sweepLarge(c *client) {
+	if c.upload != 0 && c.Holding() == session.HoldNone && w.now-c.heard > uploadFor {
+		c.Kill("no progress in a large request")
+		return
+	}
+	b := w.downloadOf(c)
+	if b == nil || b.stopped != stoppedSlow {
+		return
+	}
+	still := w.now - c.moved
+	switch limit := &w.env.Output; {
+	case b.Len() > 1 && still > standIn:
+		c.Kill("output limit reached: no progress in a large reply that others wait behind")
+	case limit.Soft > 0 && still > limit.SoftFor:
+		c.Kill("output limit reached: no progress in a large reply")
+	}
+}
+
+// endDownload lets a node's large reply run dry whose client has gone.
+func (w *Worker) endDownload(c *client) {
+	b := w.downloadOf(c)
+	c.download = 0
+	switch {
+	case b == nil:
+	case b.Len() == 1:
+		w.losePipe(b, "")
+	case b.stopped != readOn:
+		w.readOnAgain(b)
+	}
+}
+
+// breakReply ends the client whose reply broke off.
+func (w *Worker) breakReply(b *backend, r pipe.Request) {
+	if c := w.clients.get(r.Owner); c != nil && c.download == b.end.token {
+		c.download = 0
+		c.Kill("connection to node " + b.node.name + " lost inside a reply")
+		w.touch(c)
+	}
+	w.Arena.Release(r.Frame.Block)
+}
