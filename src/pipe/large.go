@@ -42,6 +42,20 @@ func (p *Pipe) isLarge(first byte) bool {
 		p.state != Greeting && p.tail-p.head > p.unsent && p.oldest().skip == 0
 }
 
+// part gives what has been received of a large reply, or asks what shall become of it.
+func (p *Pipe) part(first byte, view buf.Slice) (Reply, Progress) {
+	if p.isLarge(first) {
+		return Reply{Request: p.oldest().Request}, Large
+	}
+	settled := p.scan.Settled()
+	if p.intake != intakeParted || settled == 0 {
+		return Reply{}, Waiting
+	}
+	p.scan.Discard(settled)
+	p.shown = settled
+	return Reply{Request: p.oldest().Request, Bytes: view.Sub(0, uint32(settled))}, Part
+}
+
 // Settle moves what has been received out of the receive chunks, for a pipe that is not
 // read now. It fails when the arena is exhausted.
 func (p *Pipe) Settle(a *buf.Arena) bool { return p.in.Settle(a) }

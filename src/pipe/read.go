@@ -47,14 +47,8 @@ func (p *Pipe) Next(a *buf.Arena) (r Reply, got Progress, reason string) {
 		case resp.Invalid:
 			return r, Broken, "the node's reply is not RESP"
 		case resp.NeedMore:
-			if p.isLarge(frame[0]) {
-				r.Request = p.oldest().Request
-				return r, Large, ""
-			}
-			if settled := p.scan.Settled(); p.intake == intakeParted && settled > 0 {
-				p.scan.Discard(settled)
-				p.shown = settled
-				return Reply{Request: p.oldest().Request, Bytes: view.Sub(0, uint32(settled))}, Part, ""
+			if r, got := p.part(frame[0], view); got != Waiting {
+				return r, got, ""
 			}
 			grown, ok := p.in.Grow(a, p.scan.Need())
 			if ok && !grown {

@@ -256,7 +256,7 @@ func (w *Worker) endDownload(c *client) {
 func (w *Worker) breakReply(b *backend, r pipe.Request) {
 	if c := w.clients.get(r.Owner); c != nil && c.download == b.end.token {
 		c.download = 0
-		c.Kill("connection to node " + b.node.name + " lost inside a reply")
+		c.Kill("the connection to the node was lost inside a reply")
 		w.touch(c)
 	}
 	w.Arena.Release(r.Frame.Block)
