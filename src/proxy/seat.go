@@ -166,7 +166,7 @@ func (p *Proxy) newWorker(s *seat) *worker.Worker {
 		Number: s.number, Ring: s.engine, Arena: s.arena, Listeners: s.listeners,
 		Shared: &p.shared, Board: p.admin.Boards[s.number], Log: p.log,
 		Session: session.Env{
-			Password: c.RequirePass, Limits: limits, FreshLimits: fresh, StreamFrom: worker.StreamFrom,
+			Password: c.RequirePass, Limits: limits, FreshLimits: fresh,
 			Output: session.OutputLimit{
 				Hard: c.OutputNormal.Hard, Soft: c.OutputNormal.Soft, SoftFor: int64(c.OutputNormal.SoftSecs) * sec,
 			},
@@ -175,7 +175,7 @@ func (p *Proxy) newWorker(s *seat) *worker.Worker {
 		Table:   command.ForEngine("redis", 0, 0),
 		Backend: pipe.Credentials{User: c.BackendAuthUser, Pass: c.BackendAuthPass},
 		Lanes:   c.BackendConns, Protected: c.ProtectedMode && c.RequirePass == "",
-		Large: worker.LargeSizes, PrivateMax: max(1, c.PrivateConnsPerNode/len(p.seats)),
+		PrivateMax: max(1, c.PrivateConnsPerNode/len(p.seats)),
 		BatchWindow: batchWindow(c.BatchWindow) * usec, IdleTimeout: int64(c.TimeoutSecs) * sec,
 		BackendTimeout: int64(c.BackendTimeoutMs) * msec, MaxRedirects: c.MaxRedirects, MaxClients: p.clients,
 		AcceptBurst: int64(acceptBurst * c.WorkerThreads * len(c.Bind)),

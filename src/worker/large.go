@@ -18,8 +18,8 @@ type Large struct {
 var (
 	LargeSizes = Large{LargeRequestFrom: 64 << 10, LargeReplyFrom: 1 << 20, HeavyFrom: 256 << 10, StreamWindow: 512 << 10}
 
-	// StreamFrom is for session.Env. Requests up to it are kept whole, and can be sent
-	// again when they are redirected.
+	// StreamFrom is what session.Env has if it says nothing else. Requests up to it are
+	// kept whole, and can be sent again when they are redirected.
 	StreamFrom = 1 << 20
 )
 

@@ -45,7 +45,7 @@ type Options struct {
 	Picker Picker
 	Rand   *rand.Rand // of this worker only
 
-	Large
+	Large      // zero: LargeSizes
 	PrivateMax int // connections to each node that are not shared
 
 	BatchWindow    int64 // ns; 0: never wait for more than one event
@@ -134,7 +134,13 @@ func New(o Options) *Worker {
 		joins:   slab[fanout.Join]{kind: kindJoin},
 	}
 	w.now = o.Ring.Now()
+	if w.Large == (Large{}) {
+		w.Large = LargeSizes
+	}
 	w.env = o.Session
+	if w.env.StreamFrom == 0 {
+		w.env.StreamFrom = StreamFrom
+	}
 	w.env.Arena = o.Arena
 	w.env.Counters = &w.counters
 	w.env.UseTable(o.Table)

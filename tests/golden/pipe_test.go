@@ -29,7 +29,8 @@ type backend struct {
 
 // new makes a pipe whose connection is being opened.
 func (p *backend) new(d *Directive) {
-	p.Init(pipe.Key{Proto: resp.Proto(d.Number("proto", 2)), DB: uint32(d.Number("db", 0)), ReadOnly: d.Flag("readonly")})
+	key := pipe.Key{Proto: resp.Proto(d.Number("proto", 2)), DB: uint32(d.Number("db", 0)), ReadOnly: d.Flag("readonly")}
+	p.Init(key, d.Number("largefrom", 1<<20))
 }
 
 // ready makes a pipe that is connected and greeted.

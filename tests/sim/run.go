@@ -114,7 +114,7 @@ func (r *run) options() worker.Options {
 		Ring: r.ring, Arena: r.arena, Listeners: []ring.Socket{r.server.number}, Shared: &r.shared, Board: &r.board,
 		Log: slog.New(slog.DiscardHandler),
 		Session: session.Env{
-			Limits: resp.Authenticated, FreshLimits: resp.Unauthenticated, StreamFrom: worker.StreamFrom,
+			Limits: resp.Authenticated, FreshLimits: resp.Unauthenticated,
 			Output: session.OutputLimit{Hard: c.HardOutput, Soft: c.SoftOutput, SoftFor: 3600 * second},
 			Server: session.Server{Name: "redis", Version: "7.0.15"},
 		},
@@ -124,7 +124,7 @@ func (r *run) options() worker.Options {
 		Admin: &admin.Server{},
 	}
 	o.AcceptBurst = int64(c.Burst)
-	if o.Large = worker.LargeSizes; c.Large > 0 {
+	if c.Large > 0 {
 		o.Large = worker.Large{LargeRequestFrom: c.Large / 2, LargeReplyFrom: c.Large, HeavyFrom: c.Large, StreamWindow: c.Large}
 		o.Session.StreamFrom = c.Large
 	}
