@@ -175,7 +175,7 @@ func (p *Proxy) newWorker(s *seat) *worker.Worker {
 		Table:   command.ForEngine("redis", 0, 0),
 		Backend: pipe.Credentials{User: c.BackendAuthUser, Pass: c.BackendAuthPass},
 		Lanes:   c.BackendConns, Protected: c.ProtectedMode && c.RequirePass == "",
-		PrivateMax: max(1, c.PrivateConnsPerNode/len(p.seats)),
+		PrivateMax:  max(1, c.PrivateConnsPerNode/len(p.seats)),
 		BatchWindow: batchWindow(c.BatchWindow) * usec, IdleTimeout: int64(c.TimeoutSecs) * sec,
 		BackendTimeout: int64(c.BackendTimeoutMs) * msec, MaxRedirects: c.MaxRedirects, MaxClients: p.clients,
 		AcceptBurst: int64(acceptBurst * c.WorkerThreads * len(c.Bind)),

@@ -45,7 +45,7 @@ type Options struct {
 	Picker Picker
 	Rand   *rand.Rand // of this worker only
 
-	Large      // zero: LargeSizes
+	Large          // zero: LargeSizes
 	PrivateMax int // connections to each node that are not shared
 
 	BatchWindow    int64 // ns; 0: never wait for more than one event
