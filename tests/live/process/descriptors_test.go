@@ -31,20 +31,74 @@ func limitFiles(t *testing.T, limit int) {
 	through(t, fmt.Sprintf(`ulimit -n %d; exec "$program" "$@"`, limit))
 }
 
-// TestFewDescriptors gives the proxy room for fewer clients than come: I03 of the field
-// cases. Those too many come at once and find it without a free descriptor. It rests until
-// it has some again, and then tells them; the others are served in full, since
-// descriptors for nodes are held back.
-func TestFewDescriptors(t *testing.T) {
-	const (
-		openFiles = 128
-		come      = 300
-	)
+const (
+	openFiles = 128 // that the proxy may have
+	come      = 300 // clients
+
+	pausedLine = `msg="accepting clients paused"`
+)
+
+// TestCase_I03_BurstOfClients: more clients come at once than the proxy has descriptors
+// for, before it has a single connection to a node. It takes no more of them at a time than
+// leave the descriptors for nodes alone: those there is room for are served by every
+// node, the others are told that they are too many. So it is again when they come again.
+func TestCase_I03_BurstOfClients(t *testing.T) {
 	eachEngineWithCluster(t, func(t *testing.T, e *harness.Env) {
 		limitFiles(t, openFiles)
 		p := e.Start(t, harness.Options{NoWait: true})
 		awaitLog(t, p, `msg="cluster map found"`)
-		room := loggedLimit(t, p, openFiles)
+		room := loggedLimit(t, p)
+		for range 3 {
+			if err := p.AwaitNoClients(); err != nil {
+				t.Fatal(err)
+			}
+			signal(t, p, syscall.SIGSTOP) // so that all of them wait together
+			conns := dialAll(t, p, come)
+			for _, c := range conns {
+				c.Send("MSET", "a", "1", "b", "2", "c", "3", "d", "4")
+				c.Send("PING")
+				if err := c.Flush(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			signal(t, p, syscall.SIGCONT)
+			served := 0
+			for i, c := range conns {
+				switch got, err := c.Receive(); {
+				case got == testbed.Error(strings.TrimSpace(tooManyClients[1:])), errors.Is(err, syscall.ECONNRESET):
+					// A reset if its requests have come before it was told.
+				case got == "OK":
+					if got, err := c.Receive(); err != nil || got != "PONG" {
+						t.Errorf("client %d, behind MSET: %v, %v", i, got, err)
+					}
+					served++
+				default:
+					t.Errorf("client %d: %v, %v", i, got, err)
+				}
+			}
+			if served != room {
+				t.Errorf("%d clients were served, want %d", served, room)
+			}
+			if p.LinesWith(pausedLine) > 0 {
+				t.Fatal("the proxy has run out of descriptors")
+			}
+			wantIdle(t, p)
+			for _, c := range conns {
+				c.Close()
+			}
+		}
+	})
+}
+
+// TestCase_I03_OutOfDescriptors takes even the last descriptor from the proxy when
+// clients come. It rests until it has some again, and then tells them; the others are
+// served in full, since descriptors for nodes are held back.
+func TestCase_I03_OutOfDescriptors(t *testing.T) {
+	eachEngineWithCluster(t, func(t *testing.T, e *harness.Env) {
+		limitFiles(t, openFiles)
+		p := e.Start(t, harness.Options{NoWait: true})
+		awaitLog(t, p, `msg="cluster map found"`)
+		room := loggedLimit(t, p)
 		for range 2 { // it recovers by itself
 			if err := p.AwaitNoClients(); err != nil {
 				t.Fatal(err)
@@ -77,8 +131,7 @@ func TestFewDescriptors(t *testing.T) {
 // when the proxy has failed to accept some.
 func comeInVain(t *testing.T, p *harness.Proxy, n int) []*testbed.Conn {
 	t.Helper()
-	const paused = `msg="accepting clients paused"`
-	before := p.LinesWith(paused)
+	before := p.LinesWith(pausedLine)
 	// An accept operation of io_uring that is in the kernel keeps the limit it began with.
 	// It ends when so many clients come in one go that even that one is reached.
 	signal(t, p, syscall.SIGSTOP)
@@ -86,7 +139,7 @@ func comeInVain(t *testing.T, p *harness.Proxy, n int) []*testbed.Conn {
 	conns := dialAll(t, p, n)
 	signal(t, p, syscall.SIGCONT)
 	harness.Eventually(t, harness.Patience, "the proxy to run out of descriptors", func() error {
-		if p.LinesWith(paused) == before {
+		if p.LinesWith(pausedLine) == before {
 			return errors.New("its log does not say so")
 		}
 		return nil
@@ -119,7 +172,7 @@ func dialAll(t *testing.T, p *harness.Proxy, n int) []*testbed.Conn {
 }
 
 // loggedLimit is the number of clients that the proxy says it has room for.
-func loggedLimit(t *testing.T, p *harness.Proxy, openFiles int) int {
+func loggedLimit(t *testing.T, p *harness.Proxy) int {
 	t.Helper()
 	for line := range strings.Lines(p.Log()) {
 		_, after, found := strings.Cut(line, " maxclients=")
