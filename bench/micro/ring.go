@@ -51,6 +51,9 @@ func (r *Ring) Turn(ops []ring.Op, _ ring.Wait, events []ring.Event) int {
 // Now is a clock of its own.
 func (r *Ring) Now() int64 { return r.now }
 
+// CPU moves with the clock, as if the worker never slept.
+func (r *Ring) CPU() int64 { return r.now }
+
 // Peer is some local client.
 func (r *Ring) Peer(ring.Socket) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 20_000)

@@ -107,7 +107,8 @@ func (s *Server) infoPersistence(b *strings.Builder, _ *Query) {
 }
 
 func (s *Server) infoStats(b *strings.Builder, q *Query) {
-	c := s.total(q).Counters
+	total := s.total(q)
+	c := total.Counters
 	for _, field := range []struct {
 		name  string
 		value uint64
@@ -123,6 +124,10 @@ func (s *Server) infoStats(b *strings.Builder, q *Query) {
 		{"readers_exited", c.ReadersExited},
 		{"writers_exited", c.WritersExited},
 		{"sessions_closed", c.Closed},
+		{"batch_window_usecs", uint64(total.Window / 1000)},
+		{"window_probes", c.WindowProbes},
+		{"window_keeps", c.WindowKeeps},
+		{"window_reverts", c.WindowReverts},
 	} {
 		fmt.Fprintf(b, "%s:%d\r\n", field.name, field.value)
 	}

@@ -64,7 +64,8 @@ func parseInfo(t *testing.T, reply string) parsedInfo {
 // ownFields are the fields that no server has.
 var ownFields = []string{
 	"Server/mithril_version", "Server/redis_mode", "Stats/redirections", "Stats/redirect_waits", "Stats/readers_exited",
-	"Stats/writers_exited", "Stats/sessions_closed",
+	"Stats/writers_exited", "Stats/sessions_closed", "Stats/batch_window_usecs", "Stats/window_probes", "Stats/window_keeps",
+	"Stats/window_reverts",
 }
 
 // TestContract_OBS1_InfoAsOnServers: the sections asked for come as a server orders them,
@@ -107,9 +108,9 @@ func TestContract_OBS1_Fields(t *testing.T) {
 	r := newRig(t, redis70, "--port 7777")
 	r.now = 90_061_000_000_000 // a day, an hour, a minute and a second
 	r.CPU = func() (sys, user float64) { return 1.5, 2.25 }
-	r.own = stats.Snapshot{Clients: 3, Counters: stats.Counters{
+	r.own = stats.Snapshot{Clients: 3, Window: 125_999, Counters: stats.Counters{
 		Connections: 11, Commands: 12, NetInput: 13, NetOutput: 14, ErrorReplies: 15, Rejected: 16, Redirections: 17, RedirectWaits: 18,
-		ReadersExited: 19, WritersExited: 20, Closed: 21,
+		ReadersExited: 19, WritersExited: 20, Closed: 21, WindowProbes: 22, WindowKeeps: 23, WindowReverts: 24,
 	}}
 	got := parseInfo(t, r.bytes("INFO")).fields
 	for name, want := range map[string]string{
@@ -120,7 +121,8 @@ func TestContract_OBS1_Fields(t *testing.T) {
 		"Stats/total_connections_received": "11", "Stats/total_commands_processed": "12", "Stats/total_net_input_bytes": "13",
 		"Stats/total_net_output_bytes": "14", "Stats/total_error_replies": "15", "Stats/rejected_connections": "16",
 		"Stats/redirections": "17", "Stats/redirect_waits": "18", "Stats/readers_exited": "19", "Stats/writers_exited": "20",
-		"Stats/sessions_closed": "21", "Cluster/cluster_enabled": "1", "Replication/role": "master", "Persistence/loading": "0",
+		"Stats/sessions_closed": "21", "Stats/batch_window_usecs": "125", "Stats/window_probes": "22", "Stats/window_keeps": "23",
+		"Stats/window_reverts": "24", "Cluster/cluster_enabled": "1", "Replication/role": "master", "Persistence/loading": "0",
 	} {
 		if value, found := got[name]; !found || value != want {
 			t.Errorf("%s is %q, want %q", name, value, want)
@@ -141,12 +143,15 @@ func TestContract_OBS1_TotalsOverWorkers(t *testing.T) {
 	r := newRig(t, redis70, "")
 	for i := range 3 {
 		board := &stats.Board{}
-		board.Publish(&stats.Snapshot{Clients: 1 << i, Counters: stats.Counters{Commands: 100 << i}})
+		board.Publish(&stats.Snapshot{Clients: 1 << i, Window: int64(i) * 125_000, Counters: stats.Counters{Commands: 100 << i}})
 		r.Boards = append(r.Boards, board)
 	}
 	r.worker = 1
 	r.own = stats.Snapshot{Clients: 50, Counters: stats.Counters{Commands: 7000}}
 	got := parseInfo(t, r.bytes("INFO")).fields
+	if usecs := got["Stats/batch_window_usecs"]; usecs != "250" {
+		t.Errorf("batch_window_usecs %s, want the longest of the workers', 250", usecs)
+	}
 	if clients, commands := got["Clients/connected_clients"], got["Stats/total_commands_processed"]; clients != "55" || commands != "7500" {
 		t.Errorf("clients %s, commands %s, want 55 and 7500", clients, commands)
 	}

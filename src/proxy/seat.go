@@ -13,6 +13,7 @@ import (
 	"mithril/src/ring"
 	"mithril/src/session"
 	"mithril/src/sys"
+	"mithril/src/window"
 	"mithril/src/worker"
 )
 
@@ -158,7 +159,8 @@ func (p *Proxy) unlisten() {
 
 func (p *Proxy) newWorker(s *seat) *worker.Worker {
 	c := p.conf
-	const usec, msec, sec = int64(1_000), int64(1_000_000), int64(1_000_000_000)
+	const msec, sec = int64(1_000_000), int64(1_000_000_000)
+	batch, find := batchWindow(c.BatchWindow)
 	limits, fresh := resp.Authenticated, resp.Unauthenticated
 	limits.MaxFrame = uint32(c.QueryBufferLimit)
 	fresh.MaxFrame = uint32(c.QueryBufferLimit)
@@ -176,7 +178,7 @@ func (p *Proxy) newWorker(s *seat) *worker.Worker {
 		Backend: pipe.Credentials{User: c.BackendAuthUser, Pass: c.BackendAuthPass},
 		Lanes:   c.BackendConns, Protected: c.ProtectedMode && c.RequirePass == "",
 		PrivateMax:  max(1, c.PrivateConnsPerNode/len(p.seats)),
-		BatchWindow: batchWindow(c.BatchWindow) * usec, IdleTimeout: int64(c.TimeoutSecs) * sec,
+		BatchWindow: batch, FindWindow: find, IdleTimeout: int64(c.TimeoutSecs) * sec,
 		BackendTimeout: int64(c.BackendTimeoutMs) * msec, MaxRedirects: c.MaxRedirects, MaxClients: p.clients,
 		AcceptBurst: int64(acceptBurst * c.WorkerThreads * len(c.Bind)),
 		Picker:      pickers[c.KeylessPicker], Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())),
@@ -195,13 +197,11 @@ var pickers = [...]worker.Picker{
 // unknownVersion is what clients are told before any node has been asked.
 const unknownVersion = "7.0.0"
 
-// autoWindowUsecs is the batch window unless one is configured: the best of those
-// measured on a small virtual machine.
-const autoWindowUsecs = 250
-
-func batchWindow(w conf.BatchWindow) int64 {
+// batchWindow is the configured window in ns, or what a worker goes by to find its own
+// and the longest it may find.
+func batchWindow(w conf.BatchWindow) (ns int64, find *window.Config) {
 	if w.Auto {
-		return autoWindowUsecs
+		return window.Longest, &window.Normal
 	}
-	return int64(w.Usecs)
+	return int64(w.Usecs) * 1000, nil
 }

@@ -18,6 +18,10 @@ type Ring interface {
 	// Turn returned.
 	Now() int64
 
+	// CPU is how much processor time the worker's thread has used, in nanoseconds. It
+	// may cost a system call.
+	CPU() int64
+
 	// Peer is the remote address of an accepted socket; the zero AddrPort if it is
 	// gone already.
 	Peer(s Socket) netip.AddrPort

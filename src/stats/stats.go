@@ -21,6 +21,9 @@ type Counters struct {
 	NetInput       uint64 // bytes received from clients
 	NetOutput      uint64 // bytes sent to clients
 	StaleEvents    uint64 // events for something already gone
+	WindowProbes   uint64 // experiments with the batch window
+	WindowKeeps    uint64 // of them, those that found a window above 0
+	WindowReverts  uint64 // of them, those that ended one
 	Turns          uint64 // rounds of the worker's loop
 	BackendSends   uint64 // sends to nodes
 	ClientSends    uint64 // sends to clients
@@ -47,6 +50,9 @@ func (c *Counters) Add(d *Counters) {
 	c.NetInput += d.NetInput
 	c.NetOutput += d.NetOutput
 	c.StaleEvents += d.StaleEvents
+	c.WindowProbes += d.WindowProbes
+	c.WindowKeeps += d.WindowKeeps
+	c.WindowReverts += d.WindowReverts
 	c.Turns += d.Turns
 	c.BackendSends += d.BackendSends
 	c.ClientSends += d.ClientSends
@@ -58,8 +64,9 @@ func (c *Counters) Add(d *Counters) {
 // Snapshot is what a worker shows of itself at one moment.
 type Snapshot struct {
 	Counters Counters
-	Clients  int // connected
-	Backends int // connections to nodes
+	Clients  int   // connected
+	Backends int   // connections to nodes
+	Window   int64 // batch window in force, ns
 }
 
 // Add adds what another worker shows.
@@ -67,6 +74,7 @@ func (s *Snapshot) Add(d *Snapshot) {
 	s.Counters.Add(&d.Counters)
 	s.Clients += d.Clients
 	s.Backends += d.Backends
+	s.Window = max(s.Window, d.Window)
 }
 
 // Board is where one worker publishes its Snapshot for the others to read. The worker

@@ -171,6 +171,9 @@ func (p *Epoll) pollCoarse(timeout int64) (int, unix.Errno) {
 // Now is ring.Ring's.
 func (p *Epoll) Now() int64 { return p.now }
 
+// CPU is ring.Ring's.
+func (p *Epoll) CPU() int64 { return threadTime() }
+
 // Peer is ring.Ring's.
 func (p *Epoll) Peer(s ring.Socket) netip.AddrPort { return peerAddr(s) }
 

@@ -171,6 +171,9 @@ func (u *Uring) check(errno unix.Errno) {
 // Now is ring.Ring's.
 func (u *Uring) Now() int64 { return u.now }
 
+// CPU is ring.Ring's.
+func (u *Uring) CPU() int64 { return threadTime() }
+
 // Peer is ring.Ring's.
 func (u *Uring) Peer(s ring.Socket) netip.AddrPort { return peerAddr(s) }
 

@@ -314,3 +314,19 @@ func TestEventsBeyondTheRoom(t *testing.T) {
 		r.nothingElse()
 	})
 }
+
+// CPU counts what the thread does, not what it waits.
+func TestCPUCountsWorkOnly(t *testing.T) {
+	conformance(t, rigOptions{}, func(r *rig) {
+		before := r.CPU()
+		r.turn(ring.Wait{Deadline: Now() + 200e6})
+		waited := r.CPU() - before
+		before = r.CPU()
+		for start := Now(); Now()-start < 20e6; {
+		}
+		// Others may use the processor meanwhile: a tenth is enough to tell it from nothing.
+		if worked := r.CPU() - before; waited > 50e6 || worked < 2e6 {
+			r.Errorf("%d ns of CPU time for a wait of 200 ms, %d for 20 ms of work", waited, worked)
+		}
+	})
+}

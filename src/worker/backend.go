@@ -75,8 +75,17 @@ func (w *Worker) pipeEvent(b *backend, ev *ring.Event) {
 			w.Arena.Release(ev.Data.Block)
 			return
 		}
+		w.due.heard(&b.end)
+		at, _ := b.Oldest()
+		before := b.Replies()
 		b.Put(ev.Data)
 		w.readReplies(b)
+		if n := b.Replies() - before; n > 0 && w.finder.machine != nil {
+			w.finder.machine.Answered(w.now-at, n)
+		}
+		if b.Len() > 0 {
+			w.due.expect(&b.end)
+		}
 	case ring.RecvEnded:
 		w.pipeRecvEnded(b, ev.Err)
 	case ring.Sent:

@@ -59,7 +59,11 @@ func (w *Worker) clientEvent(c *client, ev *ring.Event) {
 			w.Arena.Release(ev.Data.Block)
 			return
 		}
+		if c.heard < w.finder.last {
+			w.finder.clients++
+		}
 		c.heard = w.now
+		w.due.heard(&c.end)
 		c.Put(&w.env, ev.Data)
 		w.feed(c)
 		return

@@ -41,6 +41,8 @@ type end struct {
 	state  endState
 	recv   recvState
 	out    buf.Gather // handed to the ring; empty when no send is in flight
+
+	expected uint64 // the epoch of expectation that counts it, 0 if none
 }
 
 func (e *end) become(next endState) {

@@ -3,12 +3,11 @@ package worker
 import "mithril/src/ring"
 
 const (
-	// gatherFrom is how many requests must be with nodes before the wait gathers
-	// events: a lone client pays nothing.
+	// gatherFrom is on how many sockets events must be due before the wait gathers them: a
+	// lone client pays nothing.
 	gatherFrom = 8
 
-	// gatherMax is how many completions a gathering wait asks for at most, beyond
-	// those of the sends it submits.
+	// gatherMax is how many of them a gathering wait asks for at most.
 	gatherMax = 32
 )
 
@@ -37,6 +36,7 @@ func (w *Worker) flushPipes() {
 		if b.end.state == endOpen && !b.end.sending() && b.MaySend() {
 			w.send(&b.end, b.Sendable())
 			b.Flushed()
+			w.due.expect(&b.end)
 			w.counters.BackendSends++
 		}
 	}
@@ -53,6 +53,9 @@ func (w *Worker) flushClient(c *client) {
 	}
 	if !c.end.sending() && c.Out().Bytes() > 0 {
 		w.send(&c.end, c.Out())
+		if c.Pending() == 0 {
+			w.due.expect(&c.end)
+		}
 		w.counters.ClientSends++
 	}
 }
@@ -70,8 +73,10 @@ func (w *Worker) feedStarved() {
 	w.starved = w.starved[:0]
 }
 
-// wait says how long the next turn may block. With many requests outstanding it gathers
-// completions, because each turn has a price that all of them share.
+// wait says how long the next turn may block. When events are due on many sockets it
+// gathers them, because each turn has a price that all of them share. It asks for all that
+// are due, up to a limit: then nodes and clients get their work in batches too and answer
+// in batches. What does not come within the window is not due any more.
 func (w *Worker) wait() ring.Wait {
 	deadline := ring.Forever
 	if at, ok := w.timers.Next(); ok {
@@ -81,9 +86,12 @@ func (w *Worker) wait() ring.Wait {
 		deadline = 0
 	}
 	wait := ring.Wait{Deadline: deadline, Min: 1}
-	if due := w.inFlight - w.stuck; w.BatchWindow > 0 && due >= gatherFrom {
-		wait.Window = w.BatchWindow
-		wait.Min = w.sends + min(gatherMax, due/2)
+	if w.window == 0 {
+		return wait
+	}
+	if due := w.due.count(); due >= gatherFrom {
+		wait.Window = w.window
+		wait.Min = w.sends + min(gatherMax, due)
 	}
 	return wait
 }

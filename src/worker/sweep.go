@@ -54,7 +54,6 @@ func (w *Worker) dialExpired(t ring.Token) {
 func (w *Worker) sweep() {
 	w.timers.Arm(w.now+second, timerSweep)
 	w.clients.each(w.sweepClient)
-	w.stuck = 0
 	w.pipes.each(w.sweepStuck)
 	w.forget()
 	for _, n := range w.nodes {
@@ -85,9 +84,7 @@ func (w *Worker) sweepStuck(b *backend) {
 	w.Wish()
 	if b.node.demoted {
 		w.losePipe(b, "it does not answer and is not a primary any more")
-		return
 	}
-	w.stuck += b.Len()
 }
 
 func (w *Worker) sweepClient(c *client) {

@@ -16,6 +16,7 @@ import (
 	"mithril/src/stats"
 	"mithril/src/timer"
 	"mithril/src/topology"
+	"mithril/src/window"
 )
 
 const (
@@ -48,9 +49,10 @@ type Options struct {
 	Large          // zero: LargeSizes
 	PrivateMax int // connections to each node that are not shared
 
-	BatchWindow    int64 // ns; 0: never wait for more than one event
-	IdleTimeout    int64 // ns; 0: idle clients are not closed
-	BackendTimeout int64 // ns; 0: replies are awaited for ever
+	BatchWindow    int64          // ns; 0: never wait for more than one event
+	FindWindow     *window.Config // not nil: up to BatchWindow the worker finds its own
+	IdleTimeout    int64          // ns; 0: idle clients are not closed
+	BackendTimeout int64          // ns; 0: replies are awaited for ever
 	MaxRedirects   int
 	MaxClients     int64
 	AcceptBurst    int64 // how many connections can come at all workers before they know of each other's
@@ -97,8 +99,11 @@ type Worker struct {
 	rotation   int                // over firstSlots
 	plan       fanout.Plan
 	inFlight   int // requests with nodes
-	stuck      int // of them, those with nodes that did not answer between the last two sweeps
 	scratch    []byte
+
+	due    expectation
+	window int64 // batch window in force, ns
+	finder finder
 
 	dirtyClients []ring.Token
 	dirtyPipes   []ring.Token
@@ -156,6 +161,7 @@ func New(o Options) *Worker {
 	if w.BackendTimeout > 0 {
 		w.sweepReplies()
 	}
+	w.startWindow()
 	return w
 }
 
@@ -172,6 +178,7 @@ func (w *Worker) Turn() {
 	w.ops = w.ops[:0]
 	w.sends = 0
 	w.now = w.Ring.Now()
+	w.due.age(w.now, w.window)
 	w.counters.Turns++
 
 	if w.Shared.Stopping.Load() {
@@ -196,6 +203,9 @@ func (w *Worker) Turn() {
 		w.decideEarly(false)
 	}
 	w.flush()
+	if w.now >= w.finder.next {
+		w.findWindow()
+	}
 	w.publish()
 }
 
@@ -251,5 +261,5 @@ func (w *Worker) publish() {
 const publishEvery = 5 * millisecond
 
 func (w *Worker) snapshot() stats.Snapshot {
-	return stats.Snapshot{Counters: w.counters, Clients: w.clients.live, Backends: w.pipes.live}
+	return stats.Snapshot{Counters: w.counters, Clients: w.clients.live, Backends: w.pipes.live, Window: w.window}
 }

@@ -16,7 +16,7 @@ var layers = [][]string{
 	0: {"asm/cpu", "asm/crc16", "src/buf", "src/invariant", "src/version"},
 	1: {"src/glob", "src/resp", "src/ring", "src/slot", "src/timer"},
 	2: {"src/command", "src/conf", "src/stats", "src/topology"},
-	3: {"src/fanout", "src/pipe", "src/redirect"},
+	3: {"src/fanout", "src/pipe", "src/redirect", "src/window"},
 	4: {"src/admin", "src/session"},
 	5: {"src/worker"},
 	6: {"src/proxy", "src/refresher", "src/sys"},

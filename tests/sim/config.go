@@ -32,6 +32,7 @@ type Config struct {
 	Stop        int64 // when the worker is told to stop while sessions run, ns; 0: at the end
 	Cutoff      bool  // and soon after that to stop at once
 	BatchWindow int64 // ns
+	FindWindow  bool  // up to BatchWindow the worker finds its own
 	Timeout     int64 // backend-timeout, ns; 0: none
 	Large       int   // bytes from which on frames are large; 0: as in production, that is, none is
 	Private     int   // connections to a node that are not shared, at most
@@ -123,6 +124,7 @@ func NewConfig(seed uint64) Config {
 	}
 	if rng.IntN(2) == 0 {
 		c.BatchWindow = int64(pick(50, 250, 1000)) * microsecond
+		c.FindWindow = rng.IntN(2) == 0
 	}
 	if rng.IntN(4) == 0 {
 		c.Timeout = int64(pick(200, 1000)) * millisecond
@@ -190,7 +192,7 @@ func (c *Config) String() string {
 	for _, option := range []struct {
 		name string
 		on   bool
-	}{{"password", c.Password}, {"bulky", c.Bulky}, {"cutoff", c.Cutoff}} {
+	}{{"password", c.Password}, {"bulky", c.Bulky}, {"cutoff", c.Cutoff}, {"find window", c.FindWindow}} {
 		if option.on {
 			b.WriteString(", " + option.name)
 		}

@@ -22,6 +22,8 @@ type Ring struct {
 	dead       []ring.Token // of sockets closed before
 	clientsMax int          // connections of clients that may be open at once; 0: any number
 
+	cpu int64 // made up
+
 	mutant *mutant // breaks the program on purpose; see mutant.go
 }
 
@@ -110,6 +112,12 @@ func (r *Ring) Left(number ring.Socket) bool { return r.sockets[number].end.in.l
 
 // Now is virtual time.
 func (r *Ring) Now() int64 { return r.world.now }
+
+// CPU is made up: a window that seems to help in one phase may not in the next.
+func (r *Ring) CPU() int64 {
+	r.cpu += r.world.between(0, millisecond)
+	return r.cpu
+}
 
 // Wake is not used: nothing runs concurrently.
 func (r *Ring) Wake() {}

@@ -17,6 +17,7 @@ import (
 	"mithril/src/session"
 	"mithril/src/stats"
 	"mithril/src/topology"
+	"mithril/src/window"
 	"mithril/src/worker"
 )
 
@@ -108,6 +109,9 @@ func newRun(w *World, c Config, memory region, m *mutant) *run {
 	return r
 }
 
+// findWindow makes small crowds be probed, in phases so short that a run has many.
+var findWindow = window.Config{Phase: 4 * millisecond, Clients: 1, Commands: 1}
+
 func (r *run) options() worker.Options {
 	c := &r.config
 	o := worker.Options{
@@ -127,6 +131,9 @@ func (r *run) options() worker.Options {
 	if c.Large > 0 {
 		o.Large = worker.Large{LargeRequestFrom: c.Large / 2, LargeReplyFrom: c.Large, HeavyFrom: c.Large, StreamWindow: c.Large}
 		o.Session.StreamFrom = c.Large
+	}
+	if c.FindWindow {
+		o.FindWindow = &findWindow
 	}
 	if c.MaxClients > 0 {
 		o.MaxClients = int64(c.MaxClients)

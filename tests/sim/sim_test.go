@@ -46,7 +46,7 @@ func checkRarePaths(t *testing.T, counted *stats.Counters, steps map[string]int)
 	for what, n := range map[string]uint64{
 		"MOVED": counted.Moved, "ASK": counted.Ask, "waits between redirects": counted.RedirectWaits,
 		"redirects that failed": counted.RedirectFailed, "stale events": counted.StaleEvents, "lost connections": counted.BackendLost,
-		"clients turned away": counted.Rejected, "protocol errors": counted.ProtocolErrors,
+		"probes of batch windows": counted.WindowProbes, "clients turned away": counted.Rejected, "protocol errors": counted.ProtocolErrors,
 	} {
 		if n == 0 {
 			t.Errorf("no %s in %d seeds", what, *seeds)
