@@ -18,7 +18,8 @@
 //     much longer.
 //
 // Of the windows that are, the shortest that is about as good as the best one wins.
-// Then the class rests; each probe that confirms the last one doubles the rest.
+// Then the class rests for a time under its load; each probe that confirms the last one
+// doubles the rest.
 //
 //	Quiet    few clients or few commands: window 0, nothing is tried
 //	Settled  the window of the load's class is in force

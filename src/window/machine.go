@@ -21,16 +21,15 @@ const (
 	// The number of active clients is averaged over so many samples.
 	clientsOver = 8
 
-	restMin = 8 * second // after a probe
+	restMin = 8 * second // after a probe, under load
 	restMax = 512 * second
 
 	// A load has changed when its rate has for changedFor samples been off by the factor
 	// changedBy from that of the last probe. Then the rest is shorter by the factor
-	// changedRest, but not shorter than restAtLeast: loads may take turns for ever.
+	// changedRest, but not shorter than restMin: loads may take turns for ever.
 	changedBy   = 4.0
 	changedFor  = 10
 	changedRest = 8
-	restAtLeast = 10 * second
 
 	late = 0.99 // the percentile of latency that counts
 )
@@ -48,7 +47,6 @@ var Normal = Config{Phase: 20 * millisecond, Clients: 8, Commands: 100}
 
 // Sample is what a worker has seen since the one before.
 type Sample struct {
-	Now      int64 // ns
 	Took     int64 // ns since the sample before
 	Clients  int   // that have sent something
 	Commands int   // that nodes have answered
@@ -83,8 +81,8 @@ type class struct {
 	decided bool
 	window  int     // the one to be in force
 	rate    float64 // commands per ns in the last probe
-	rest    int64   // after the last probe
-	endedAt int64   // of the last probe
+	rest    int64   // how long the last probe is to be relied on, ns under load of the class
+	rested  int64   // how long it has been
 	probe   probe
 }
 
@@ -152,7 +150,7 @@ func (m *Machine) Tick(s Sample) int64 {
 		m.clients = float64(s.Clients)
 	}
 	if m.state == Quiet || !covers(m.class, m.clients/float64(m.config.Clients)) {
-		m.enter(classOf(m.clients/float64(m.config.Clients)), s.Now)
+		m.enter(classOf(m.clients / float64(m.config.Clients)))
 		return m.Window()
 	}
 	c := &m.classes[m.class]
@@ -162,7 +160,7 @@ func (m *Machine) Tick(s Sample) int64 {
 		seen := measure{cpu: float64(max(s.CPU, 1)) / float64(s.Commands), rate: rate, late: m.latency.quantile(late)}
 		m.latency = histogram{}
 		if c.probe.note(seen) {
-			m.decide(c, s.Now)
+			m.decide(c)
 		}
 	case Settled:
 		if rate > c.rate*changedBy || rate*changedBy < c.rate {
@@ -170,7 +168,8 @@ func (m *Machine) Tick(s Sample) int64 {
 		} else {
 			m.changed = 0
 		}
-		m.settle(s.Now)
+		c.rested += s.Took
+		m.settle()
 	}
 	return m.Window()
 }
@@ -190,27 +189,29 @@ func (m *Machine) pause(took int64) {
 }
 
 // enter begins to act on loads of class k.
-func (m *Machine) enter(k int, now int64) {
+func (m *Machine) enter(k int) {
 	m.interrupt()
 	m.class, m.changed = k, 0
-	m.settle(now)
+	m.settle()
 }
 
 // settle puts the class's window in force, or probes if that is due.
-func (m *Machine) settle(now int64) {
+func (m *Machine) settle() {
 	c := &m.classes[m.class]
-	rested := now - c.endedAt
-	switch {
-	case c.decided && rested < c.rest && (m.changed < changedFor || rested < max(c.rest/changedRest, restAtLeast)):
-		m.become(Settled)
-	default:
-		m.latency = histogram{}
-		m.become(Probing)
+	rest := c.rest
+	if m.changed >= changedFor {
+		rest = max(rest/changedRest, restMin)
 	}
+	if c.decided && c.rested < rest {
+		m.become(Settled)
+		return
+	}
+	m.latency = histogram{}
+	m.become(Probing)
 }
 
 // decide ends a probe.
-func (m *Machine) decide(c *class, now int64) {
+func (m *Machine) decide(c *class) {
 	m.counts.Probes++
 	before := c.window
 	c.window = c.probe.winner()
@@ -225,7 +226,7 @@ func (m *Machine) decide(c *class, now int64) {
 		c.rest = restMin
 	}
 	c.rate = c.probe.rate()
-	c.decided, c.endedAt, m.changed = true, now, 0
+	c.decided, c.rested, m.changed = true, 0, 0
 	c.probe = probe{}
 	m.become(Settled)
 }

@@ -153,7 +153,7 @@ func TestChangedLoad(t *testing.T) {
 		l.rate *= 2 * changedBy
 		return l
 	}
-	r.run(deep, restAtLeast+2*second)
+	r.run(deep, 2*second)
 	r.expect("changed", Settled, 500_000)
 
 	r.spent = map[State]int64{}
@@ -216,14 +216,14 @@ func TestPausesDoNotCount(t *testing.T) {
 	r.run(gains, 200*millisecond)
 	before := r.m.Window()
 	next := r.m.classes[r.m.class].probe.next
-	if got := r.m.Tick(Sample{Now: r.now, Took: 2 * Normal.Phase, Clients: 50, Commands: 5000, CPU: 1}); got != before {
+	if got := r.m.Tick(Sample{Took: 2 * Normal.Phase, Clients: 50, Commands: 5000, CPU: 1}); got != before {
 		t.Errorf("window %d after a pause, want %d", got, before)
 	}
 	if got := r.m.classes[r.m.class].probe.next; got != next {
 		t.Errorf("place %d after a pause, want %d", got, next)
 	}
 	r.expect("pause", Probing, before)
-	r.m.Tick(Sample{Now: r.now, Took: lullMax})
+	r.m.Tick(Sample{Took: lullMax})
 	r.expect("a long pause", Quiet, 0)
 }
 

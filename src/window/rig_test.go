@@ -48,7 +48,7 @@ func (r *rig) run(f model, ns int64) {
 			r.m.Answered(int64(r.around(l.late)), high)
 		}
 		got := r.m.Tick(Sample{
-			Now: r.now, Took: Normal.Phase, Clients: l.clients, Commands: commands, CPU: int64(r.around(l.cpu) * float64(commands)),
+			Took: Normal.Phase, Clients: l.clients, Commands: commands, CPU: int64(r.around(l.cpu) * float64(commands)),
 		})
 		if got != r.m.Window() {
 			r.Fatalf("Tick returned %d, Window is %d", got, r.m.Window())

@@ -29,7 +29,7 @@ func (w *Worker) findWindow() {
 	f := &w.finder
 	cpu := w.Ring.CPU()
 	w.window = min(w.BatchWindow, f.machine.Tick(window.Sample{
-		Now: w.now, Took: w.now - f.last, Clients: f.clients,
+		Took: w.now - f.last, Clients: f.clients,
 		Commands: int(w.counters.BackendReplies - f.answered), CPU: cpu - f.cpu,
 	}))
 	f.last, f.next = w.now, w.now+w.FindWindow.Phase
