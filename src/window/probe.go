@@ -19,7 +19,7 @@ const (
 	gainsMin = 0.75
 
 	// About as good as the best is a window whose CPU time is at most nearBest as much.
-	nearBest = 1.05
+	nearBest = 1.10
 
 	// What gives a window up early.
 	rateHopeless = 0.5
