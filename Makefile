@@ -15,7 +15,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 .PHONY: help build run stop test soak lint race fuzz bench sim invariants golden uringabi generate servers FORCE
 
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: bin/mithril ## build bin/mithril
 
@@ -54,9 +54,17 @@ race: servers ## run the unit tests and the simulator under the race detector
 fuzz: ## run every fuzz target for FUZZ (30s)
 	@$(GO) run ./tools/fuzzall -time $(FUZZ)
 
-bench: build servers ## measure against the reference, paired: free to move, and on CPUs apart
-	$(GO) run ./bench/sixnode -proxy-cpus "" -other-cpus "" -host $(HOST) -o bench/results/
-	$(GO) run ./bench/sixnode -host $(HOST)-apart -o bench/results/
+# All arms and cells take about half an hour; then come the two main cells with the proxy on a CPU of its own. Status 3
+# means that there is a result, but some cells were too noisy to count.
+ARMS    ?= reference,io_uring,epoll,haproxy,nutcracker,direct
+
+bench: build servers ## measure all arms in all cells, paired, and the main cells on CPUs apart
+	$(GO) build -o bin/sixnode ./bench/sixnode
+	bin/sixnode -cells standard -arms $(ARMS) -proxy-cpus "" -other-cpus "" -host $(HOST) -o bench/results/ || test $$? = 3
+	bin/sixnode -cells quick -arms $(ARMS) -host $(HOST)-apart -o bench/results/
+
+instructions: ## count the instructions of a request under callgrind
+	$(GO) run ./bench/instructions -o bench/results
 
 sim: ## run 5000 seeds of the simulator, or show one with SEED=n
 	$(GO) test ./tests/sim -count=1 $(if $(SEED),-run 'TestSeed$$' -seed $(SEED) -show,-seeds 5000)

@@ -12,6 +12,8 @@
 //
 //	go test ./bench/micro -bench .
 //
-// The tests of the package are the gates: no allocation per GET, pipelined GET, MGET over
-// three shards and followed MOVED.
+// The tests of the package are the gates: no load allocates. Loads are requests of one key
+// with small and large values, pipelined, inline and of RESP3, requests over three shards,
+// redirects that are followed, error replies, and what the proxy answers itself.
+// bench/instructions counts what they cost.
 package micro

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -25,21 +24,18 @@ const (
 	logTailBytes = 2000
 )
 
-// program is what an arm runs; address and bootstrap flags are added to the arguments.
-type program struct {
-	name   string
-	binary string
-	args   []string
-}
+// portsPerArm is one to listen on and site.sparePort.
+const portsPerArm = 2
 
-// arm is a running proxy.
+// arm is a running proxy, or in its place a server.
 type arm struct {
 	program
-	addr string
-	pid  int
-	log  string
-	cmd  *exec.Cmd
-	gone chan struct{} // closed when the process has ended
+	addr  string
+	ports testbed.Ports
+	pid   int // 0 without a process
+	log   string
+	cmd   *exec.Cmd
+	gone  chan struct{} // closed when the process has ended
 }
 
 // launcher starts arms from one thread, which is pinned so that they inherit their processors, and which never
@@ -63,38 +59,56 @@ func newLauncher(cpus cpuList) (launcher, error) {
 	return l, <-pinned
 }
 
-// start starts a program and waits until it serves the whole cluster.
-func (l launcher) start(ctx context.Context, p program, port int, cluster *testbed.Cluster, dir string) (*arm, error) {
-	a := &arm{
-		program: p, addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)),
-		log: filepath.Join(dir, strconv.Itoa(port)+".log"), gone: make(chan struct{}),
+// start starts a program and waits until it serves all its servers.
+func (l launcher) start(ctx context.Context, p program, servers *servers, dir string) (*arm, error) {
+	a := &arm{program: p}
+	if p.command == nil {
+		a.addr = servers.plainAddrs()[0]
+		return a, nil
+	}
+	var err error
+	if a.ports, err = testbed.FreePorts(portsPerArm); err != nil {
+		return nil, err
+	}
+	err = a.launch(l, site{a.ports.Base, a.ports.Base + 1, dir, servers})
+	if err == nil {
+		err = a.awaitReady(ctx)
+	}
+	if err != nil {
+		err = a.explain(err)
+		a.stop()
+		return nil, err
+	}
+	return a, nil
+}
+
+// launch starts the process.
+func (a *arm) launch(l launcher, s site) error {
+	a.addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port))
+	a.log = filepath.Join(s.dir, strconv.Itoa(s.port)+".log")
+	command, err := a.command(s)
+	if err != nil {
+		return err
 	}
 	log, err := os.Create(a.log)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer log.Close()
-	args := append([]string{
-		"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--bootstrap", strings.Join(cluster.Addrs(), ","),
-	}, p.args...)
-	a.cmd = exec.Command(p.binary, args...)
-	a.cmd.Stdout, a.cmd.Stderr = log, log
-	a.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	started := make(chan error)
-	l <- func() { started <- a.cmd.Start() }
+	l <- func() { started <- cmd.Start() }
 	if err := <-started; err != nil {
-		return nil, fmt.Errorf("arm %s: %w", p.name, err)
+		return err
 	}
-	a.pid = a.cmd.Process.Pid
+	a.cmd, a.pid, a.gone = cmd, cmd.Process.Pid, make(chan struct{})
 	go func() {
-		a.cmd.Wait()
+		cmd.Wait()
 		close(a.gone)
 	}()
-	if err := a.awaitReady(ctx); err != nil {
-		a.stop()
-		return nil, a.explain(err)
-	}
-	return a, nil
+	return nil
 }
 
 // awaitReady polls until keys of every shard are answered.
@@ -131,8 +145,12 @@ func (a *arm) probe(ctx context.Context) error {
 	return nil
 }
 
-// stop asks the process to end and waits for that.
+// stop asks the process, if there is one, to end and waits for that.
 func (a *arm) stop() {
+	defer a.ports.Release()
+	if a.cmd == nil {
+		return
+	}
 	a.cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-a.gone:
@@ -144,6 +162,9 @@ func (a *arm) stop() {
 
 // explain adds the arm's name and the end of its log to an error.
 func (a *arm) explain(err error) error {
+	if a.cmd == nil {
+		return fmt.Errorf("arm %s: %w", a.name, err)
+	}
 	text, _ := os.ReadFile(a.log)
 	text = bytes.TrimSpace(text[max(0, len(text)-logTailBytes):])
 	return fmt.Errorf("arm %s: %w; its log ends in:\n%s", a.name, err, text)

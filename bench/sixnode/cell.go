@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ const (
 	keysMax       = 10000
 	keySpaceBytes = 64 << 20 // of values; more of them would measure the servers' memory
 	warmup        = 200 * time.Millisecond
+	countWindow   = 300 * time.Millisecond
 )
 
 // cell is one workload, a section of the table.
@@ -43,43 +45,73 @@ func mixName(mix []closedloop.Op) string {
 
 // slice is one arm's share of a round.
 type slice struct {
-	cpu  cpuUse
-	load closedloop.Result
+	cpu     cpuUse // of the proxy
+	nodesNs int64  // run time of the servers
+	load    closedloop.Result
 }
 
-// usPerCommand is the CPU time of one command in µs.
+// usPerCommand is the CPU time of one command in the proxy, in µs.
 func (s slice) usPerCommand() float64 { return float64(s.cpu.ns) / 1e3 / float64(s.load.Commands) }
+
+// nodesUsPerCommand is the CPU time of one command in all servers together, in µs.
+func (s slice) nodesUsPerCommand() float64 {
+	return float64(s.nodesNs) / 1e3 / float64(s.load.Commands)
+}
+
+// series is what one arm's slices of a cell gave.
+type series struct {
+	name    string
+	fronts  backing
+	process bool // there is one; without it CPU times and counts are nothing
+	slices  []slice
+	counted counted
+}
 
 // bench is what cells are measured with.
 type bench struct {
 	rounds  int
 	slice   time.Duration
 	threads int // of the load
-	filled  int // value size that the keys have now
+	servers *servers
+	counts  bool // give every arm a counting slice
 }
 
-// measure gives every arm one slice a round: slices[a][r] is that of arm a in round r.
-func (b *bench) measure(ctx context.Context, c cell, arms []*arm) ([][]slice, error) {
-	if b.filled != c.valueBytes {
-		if err := closedloop.Fill(arms[0].addr, c.keys(), c.valueBytes); err != nil {
-			return nil, arms[0].explain(err)
+// measure gives every arm one slice a round, and in the end one slice in which its calls are counted.
+func (b *bench) measure(ctx context.Context, c cell, arms []*arm) ([]series, error) {
+	var all []series
+	for _, a := range arms {
+		if err := b.servers.fill(c, a); err != nil {
+			return nil, err
 		}
-		b.filled = c.valueBytes
+		all = append(all, series{name: a.name, fronts: a.fronts, process: a.pid != 0})
 	}
-	slices := make([][]slice, len(arms))
 	for round := range b.rounds {
-		for _, a := range order(round, len(arms)) {
-			s, err := b.measureSlice(ctx, c, arms[a])
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
+		for _, i := range order(round, len(arms)) {
+			s, err := b.measureSlice(ctx, c, arms[i])
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", c, arms[a].explain(err))
+				return nil, b.failed(ctx, c, arms[i], err)
 			}
-			slices[a] = append(slices[a], s)
+			all[i].slices = append(all[i].slices, s)
 		}
 	}
-	return slices, nil
+	for i, a := range arms {
+		if !b.counts || a.pid == 0 {
+			continue
+		}
+		var err error
+		if all[i].counted, err = b.countSlice(ctx, c, a); err != nil {
+			return nil, b.failed(ctx, c, a, err)
+		}
+	}
+	return all, nil
+}
+
+// failed says where an error happened, unless it is that of being stopped.
+func (b *bench) failed(ctx context.Context, c cell, a *arm, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return fmt.Errorf("%s: %w", c, a.explain(err))
 }
 
 // order is the order of n arms in a round: every second round is rotated by one more, and odd rounds reverse the
@@ -96,21 +128,59 @@ func order(round, n int) []int {
 }
 
 func (b *bench) measureSlice(ctx context.Context, c cell, a *arm) (slice, error) {
-	var before, after cpuTime
-	var errBefore, errAfter error
+	nodes := b.servers.pids(a.fronts)
+	var used [edges]usage
+	result, err := b.load(ctx, c, a, b.slice, func(edge int) (err error) {
+		used[edge], err = readUsage(a.pid, nodes)
+		return err
+	})
+	if err != nil {
+		return slice{}, err
+	}
+	s := slice{cpu: used[1].proxy.since(used[0].proxy), load: result}
+	for i, after := range used[1].nodes {
+		s.nodesNs += after.since(used[0].nodes[i]).ns
+	}
+	return s, nil
+}
+
+// edges are the two ends of the window of a load.
+const edges = 2
+
+// load loads an arm and calls at at both edges of the window, with the load running.
+func (b *bench) load(ctx context.Context, c cell, a *arm, window time.Duration, at func(edge int) error) (closedloop.Result, error) {
+	var edgeErrors [edges]error
 	result, err := closedloop.Run(ctx, closedloop.Config{
 		Addr: a.addr, Conns: c.conns, Pipeline: c.pipeline, ValueBytes: c.valueBytes, Keys: c.keys(), Mix: c.mix,
-		Threads: b.threads, Warmup: warmup, Window: b.slice,
-		OpenWindow:  func() { before, errBefore = readCPU(a.pid) },
-		CloseWindow: func() { after, errAfter = readCPU(a.pid) },
+		Threads: b.threads, Warmup: warmup, Window: window,
+		OpenWindow:  func() { edgeErrors[0] = at(0) },
+		CloseWindow: func() { edgeErrors[1] = at(1) },
 	})
-	for _, err := range []error{err, errBefore, errAfter} {
-		if err != nil {
-			return slice{}, err
-		}
+	if err == nil && result.Nulls > 0 {
+		err = fmt.Errorf("%d replies lacked a value though every key was set", result.Nulls)
 	}
-	if result.Nulls > 0 {
-		return slice{}, fmt.Errorf("%d replies lacked a value though every key was set", result.Nulls)
+	return result, errors.Join(err, edgeErrors[0], edgeErrors[1])
+}
+
+// counted are calls per command of one arm in one cell; the zero value is that of none counted.
+type counted struct {
+	known       bool
+	systemCalls float64
+	sends       float64
+}
+
+// countSlice loads an arm while its calls are counted. The times of such a slice do not count.
+func (b *bench) countSlice(ctx context.Context, c cell, a *arm) (counted, error) {
+	counter, err := newCounter(a.pid)
+	if err != nil {
+		return counted{}, err
 	}
-	return slice{after.since(before), result}, nil
+	defer counter.close()
+	var at [edges]counts
+	result, err := b.load(ctx, c, a, countWindow, func(edge int) (err error) {
+		at[edge], err = counter.read()
+		return err
+	})
+	perCommand := func(before, after int64) float64 { return float64(after-before) / float64(result.Commands) }
+	return counted{true, perCommand(at[0].systemCalls, at[1].systemCalls), perCommand(at[0].sends, at[1].sends)}, err
 }

@@ -22,6 +22,29 @@ type cpuUse struct {
 	systemTicks int64
 }
 
+// usage is what a proxy and its servers have used.
+type usage struct {
+	proxy cpuTime
+	nodes []cpuTime
+}
+
+// readUsage reads the times of a proxy, of nothing if its pid is 0, and of servers.
+func readUsage(proxy int, nodes []int) (u usage, err error) {
+	if proxy != 0 {
+		if u.proxy, err = readCPU(proxy); err != nil {
+			return u, err
+		}
+	}
+	for _, pid := range nodes {
+		t, err := readCPU(pid)
+		if err != nil {
+			return u, err
+		}
+		u.nodes = append(u.nodes, t)
+	}
+	return u, nil
+}
+
 // readCPU reads the scheduler's account of every thread (schedstat: run time in ns, wait time, slices) and the
 // process's ticks (proc(5)).
 func readCPU(pid int) (cpuTime, error) {

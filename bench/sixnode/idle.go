@@ -15,6 +15,9 @@ func measureIdle(ctx context.Context, out io.Writer, count int, arms []*arm) err
 	fmt.Fprintf(out, "| %-12s | RSS before MiB | RSS with them MiB | growth MiB | bytes/connection |\n", "arm")
 	fmt.Fprintf(out, "|--------------|---------------:|------------------:|-----------:|-----------------:|\n")
 	for _, a := range arms {
+		if a.pid == 0 {
+			continue
+		}
 		before, after, err := a.growth(ctx, count)
 		if err != nil {
 			return a.explain(err)

@@ -7,15 +7,11 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"strconv"
 	"strings"
 	"time"
 
-	"mithril/bench/load/closedloop"
 	"mithril/tools/testbed"
 )
-
-const valueBytesMax = 1 << 20
 
 // options are the command line.
 type options struct {
@@ -50,13 +46,15 @@ func parseOptions(args []string) (*options, error) {
 	o := &options{}
 	flags := flag.NewFlagSet("sixnode", flag.ContinueOnError)
 	proxyCPUs, otherCPUs := defaultCPUs(runtime.NumCPU())
-	arms := flags.String("arms", "reference,io_uring,epoll", "arms: reference, and Mithril by I/O engine; the first one is what others are compared with")
+	arms := flags.String("arms", "reference,io_uring,epoll", "arms, some of "+knownArms+"; the last two are Mithril and take settings, as epoll:KEY=VALUE:KEY=VALUE; the first arm is what others are compared with")
 	flags.Var((*repeated)(&o.extra), "extra", "a further arm, `NAME=BINARY ARGUMENT...`; --port, --bind and --bootstrap are added (repeatable)")
 	flags.StringVar(&o.mithril, "mithril", "bin/mithril", "binary of the arms io_uring and epoll")
-	pipelines := flags.String("pipelines", "1,16", "pipeline depths")
-	conns := flags.String("conns", "50", "numbers of connections")
-	sizes := flags.String("sizes", "64", "value sizes in bytes")
-	mixes := flags.String("mixes", "set+get", "workloads; commands of one are joined by +: set, get, mget")
+	set := flags.String("cells", "quick", "workloads: "+cellSetNames()+"; or name them with the next four flags, every combination of which is a cell")
+	own := custom
+	flags.StringVar(&own.pipelines, "pipelines", own.pipelines, "pipeline depths")
+	flags.StringVar(&own.conns, "conns", own.conns, "numbers of connections")
+	flags.StringVar(&own.sizes, "sizes", own.sizes, "value sizes in bytes")
+	flags.StringVar(&own.mixes, "mixes", own.mixes, "commands, those of one cell joined by +: set, get, mget")
 	flags.IntVar(&o.rounds, "rounds", 9, "slices of each arm and cell")
 	flags.DurationVar(&o.slice, "slice", time.Second, "length of a slice, after a warm-up")
 	flags.IntVar(&o.threads, "threads", 1, "threads of the load")
@@ -68,17 +66,8 @@ func parseOptions(args []string) (*options, error) {
 	flags.IntVar(&o.idle, "idle", 0, "instead of load, measure the memory of so many idle connections")
 	flags.StringVar(&o.resultPath, "o", "", "also write the result to this file, or to DATE-HOST.md in this directory if it ends in /")
 	flags.StringVar(&o.host, "host", "", "name of the machine in the result; empty takes the host name")
-	flags.SetOutput(io.Discard) // an error is told once, without all the flags
-	err := flags.Parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		flags.SetOutput(os.Stdout)
-		flags.PrintDefaults()
-	}
-	if err != nil {
+	if err := parseFlags(flags, args); err != nil {
 		return nil, err
-	}
-	if flags.NArg() > 0 {
-		return nil, fmt.Errorf("argument %q is not a flag", flags.Arg(0))
 	}
 	if o.rounds < 1 || o.slice <= 0 || o.threads < 1 {
 		return nil, fmt.Errorf("%d rounds of %v with %d threads: all three must be positive", o.rounds, o.slice, o.threads)
@@ -86,55 +75,47 @@ func parseOptions(args []string) (*options, error) {
 	if *arms != "" {
 		o.arms = strings.Split(*arms, ",")
 	}
+	var err error
 	if o.proxyCPUs, err = parseCPUs(*proxy); err != nil {
 		return nil, err
 	}
 	if o.otherCPUs, err = parseCPUs(*other); err != nil {
 		return nil, err
 	}
-	o.cells, err = parseCells(*mixes, *pipelines, *conns, *sizes)
+	o.cells, err = chooseCells(flags, *set, own)
 	return o, err
 }
 
-// parseCells makes every combination; the value size changes last, since a change means to set all keys anew.
-func parseCells(mixes, pipelines, conns, sizes string) ([]cell, error) {
-	depths, err := parseNumbers("-pipelines", pipelines, 1<<16)
-	if err != nil {
-		return nil, err
+// parseFlags tells an error once, without all the flags, and prints them if help is asked for.
+func parseFlags(flags *flag.FlagSet, args []string) error {
+	flags.SetOutput(io.Discard)
+	err := flags.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		flags.SetOutput(os.Stdout)
+		flags.PrintDefaults()
 	}
-	connections, err := parseNumbers("-conns", conns, 60000)
-	if err != nil {
-		return nil, err
+	if err == nil && flags.NArg() > 0 {
+		err = fmt.Errorf("argument %q is not a flag", flags.Arg(0))
 	}
-	bytes, err := parseNumbers("-sizes", sizes, valueBytesMax)
-	if err != nil {
-		return nil, err
-	}
-	var cells []cell
-	for _, valueBytes := range bytes {
-		for _, name := range strings.Split(mixes, ",") {
-			mix, err := closedloop.ParseMix(strings.ReplaceAll(name, "+", ","))
-			if err != nil {
-				return nil, fmt.Errorf("-mixes: %w", err)
-			}
-			for _, c := range connections {
-				for _, depth := range depths {
-					cells = append(cells, cell{mix, depth, c, valueBytes})
-				}
-			}
-		}
-	}
-	return cells, nil
+	return err
 }
 
-func parseNumbers(name, text string, max int) ([]int, error) {
-	var numbers []int
-	for _, part := range strings.Split(text, ",") {
-		number, err := strconv.Atoi(part)
-		if err != nil || number < 1 || number > max {
-			return nil, fmt.Errorf("%s: %q is not a number from 1 to %d", name, part, max)
+// chooseCells takes the named set, or the product if one of its flags is given.
+func chooseCells(flags *flag.FlagSet, set string, own product) ([]cell, error) {
+	named, owned := false, ""
+	flags.Visit(func(f *flag.Flag) {
+		switch f.Name {
+		case "cells":
+			named = true
+		case "mixes", "pipelines", "conns", "sizes":
+			owned = f.Name
 		}
-		numbers = append(numbers, number)
+	})
+	switch {
+	case owned == "":
+		return cellSet(set)
+	case named:
+		return nil, fmt.Errorf("-cells and -%s both name cells: give one of them", owned)
 	}
-	return numbers, nil
+	return own.cells()
 }

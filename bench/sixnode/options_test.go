@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"mithril/tools/testbed"
 )
 
 func TestCellsAreEveryCombinationBySize(t *testing.T) {
@@ -28,6 +30,40 @@ func TestCellsAreEveryCombinationBySize(t *testing.T) {
 	}
 }
 
+func TestCellsAreNamedOnce(t *testing.T) {
+	for line, want := range map[string]int{"": 2, "-cells quick": 2, "-cells standard": 20, "-conns 1,8,10,20 -pipelines 1": 4} {
+		if o, err := parseOptions(strings.Fields(line)); err != nil || len(o.cells) != want {
+			t.Errorf("%q: %d cells, want %d, %v", line, len(o.cells), want, err)
+		}
+	}
+	_, err := parseOptions([]string{"-cells", "standard", "-conns", "1"})
+	if err == nil || err.Error() != "-cells and -conns both name cells: give one of them" {
+		t.Errorf("both ways at once: error %v", err)
+	}
+}
+
+// TestStandardCellsSetKeysSeldom: setting all keys takes long, so cells of one value size follow each other.
+func TestStandardCellsSetKeysSeldom(t *testing.T) {
+	cells, err := cellSet("standard")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sizes []int
+	seen := map[string]bool{}
+	for _, c := range cells {
+		if len(sizes) == 0 || sizes[len(sizes)-1] != c.valueBytes {
+			sizes = append(sizes, c.valueBytes)
+		}
+		if seen[c.String()] {
+			t.Errorf("%s is there twice", c)
+		}
+		seen[c.String()] = true
+	}
+	if !reflect.DeepEqual(sizes, []int{64, 1024, 4096, 65536}) {
+		t.Errorf("value sizes follow as %v", sizes)
+	}
+}
+
 func TestKeySpaceIsBoundedByBytes(t *testing.T) {
 	for size, want := range map[int]int{64: keysMax, 65536: 1024, valueBytesMax: 64} {
 		if got := (cell{valueBytes: size}).keys(); got != want {
@@ -45,6 +81,7 @@ func TestBadOptionsAreNamed(t *testing.T) {
 		"-rounds 0":         "0 rounds of 1s with 1 threads: all three must be positive",
 		"-proxy-cpus 3-1":   `processors "3-1": "3-1" is neither a number nor a range such as 2-5, up to 1023`,
 		"-other-cpus 0,-1":  `processors "0,-1": "-1" is neither a number nor a range such as 2-5, up to 1023`,
+		"-cells all":        `-cells: "all" is none of quick, standard`,
 		"bench/results.txt": `argument "bench/results.txt" is not a flag`,
 	} {
 		if _, err := parseOptions(strings.Fields(line)); err == nil || err.Error() != want {
@@ -69,17 +106,38 @@ func TestProcessorLists(t *testing.T) {
 }
 
 func TestArmsThatDoNotExistAreNamed(t *testing.T) {
+	const known = "reference, haproxy, nutcracker, direct, io_uring, epoll"
 	for _, test := range []struct {
 		options options
 		want    string
 	}{
-		{options{arms: []string{"uring"}}, `arm "uring" is none of reference, io_uring, epoll; others come with -extra`},
+		{options{arms: []string{"uring"}}, `arm "uring" is none of ` + known + "; others come with -extra"},
 		{options{arms: []string{"epoll"}, mithril: "no/mithril"}, "arm epoll: stat no/mithril: no such file or directory; build it, or name it with -mithril"},
+		{options{arms: []string{"epoll:port"}, mithril: "options.go"}, `arm epoll:port: setting "port" is not of the form KEY=VALUE`},
+		{options{arms: []string{"epoll:"}, mithril: "options.go"}, `arm epoll:: setting "" is not of the form KEY=VALUE`},
+		{options{arms: []string{"direct"}}, "arm direct cannot be the first: others are compared with the first one, and it has no process"},
 		{options{extra: []string{"old"}}, `extra arm "old" is not of the form NAME=BINARY ARGUMENT...`},
-		{options{}, "there is no arm to measure: name some of reference, io_uring, epoll"},
+		{options{}, "there is no arm to measure: name some of " + known},
 	} {
-		if _, err := programs(t.Context(), &test.options, t.TempDir(), 1); err == nil || err.Error() != test.want {
-			t.Errorf("error %v, want %s", err, test.want)
+		text := ""
+		if _, err := programs(t.Context(), &test.options, t.TempDir(), 1); err != nil {
+			text = err.Error()
 		}
+		if text != test.want {
+			t.Errorf("error %s, want %s", text, test.want)
+		}
+	}
+}
+
+func TestArmsTakeSettings(t *testing.T) {
+	o := options{arms: []string{"io_uring:batch-window-usecs=0:backend-conns=2"}, mithril: "options.go"}
+	found, err := programs(t.Context(), &o, t.TempDir(), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	command, err := found[0].command(site{port: 99, servers: &servers{cluster: &testbed.Cluster{}}})
+	want := "options.go --port 99 --bind 127.0.0.1 --bootstrap  --worker-threads 3 --io-engine io_uring --batch-window-usecs 0 --backend-conns 2"
+	if got := strings.Join(command, " "); got != want || err != nil {
+		t.Errorf("the command is %s, want %s, %v", got, want, err)
 	}
 }

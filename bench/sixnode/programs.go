@@ -6,14 +6,48 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-const referenceArm = "reference"
+// Arms by name. Mithril's are its I/O engines, each with any settings: io_uring:batch-window-usecs=0.
+const (
+	referenceArm  = "reference"
+	haproxyArm    = "haproxy"
+	nutcrackerArm = "nutcracker"
+	directArm     = "direct"
+)
 
 // ioEngines are the arms that run Mithril, named like its io-engine setting.
 var ioEngines = []string{"io_uring", "epoll"}
+
+// knownArms is for messages.
+var knownArms = strings.Join(append([]string{referenceArm, haproxyArm, nutcrackerArm, directArm}, ioEngines...), ", ")
+
+// site is what a program is told when it starts.
+type site struct {
+	port      int
+	sparePort int // nothing else listens there
+	dir       string
+	servers   *servers
+}
+
+// program is what an arm runs.
+type program struct {
+	name    string
+	says    string // in the list of arms
+	fronts  backing
+	command func(site) ([]string, error) // nil: no process, the load speaks to a server
+}
+
+// clusterProgram is a proxy that takes --port, --bind and --bootstrap behind its own arguments.
+func clusterProgram(name, says string, command ...string) program {
+	return program{name, says, sixNodes, func(s site) ([]string, error) {
+		flags := []string{"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--bootstrap", strings.Join(s.servers.addrs(), ",")}
+		return append(append([]string{command[0]}, flags...), command[1:]...), nil
+	}}
+}
 
 // programs resolves the names of arms and the extra arms, in that order. The reference is built into dir.
 func programs(ctx context.Context, options *options, dir string, workers int) ([]program, error) {
@@ -31,31 +65,51 @@ func programs(ctx context.Context, options *options, dir string, workers int) ([
 		if !ok || name == "" || len(words) == 0 {
 			return nil, fmt.Errorf("extra arm %q is not of the form NAME=BINARY ARGUMENT...", extra)
 		}
-		found = append(found, program{name, words[0], words[1:]})
+		found = append(found, clusterProgram(name, line, words...))
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("there is no arm to measure: name some of %s, %s", referenceArm, strings.Join(ioEngines, ", "))
+		return nil, fmt.Errorf("there is no arm to measure: name some of %s", knownArms)
+	}
+	if found[0].command == nil {
+		return nil, fmt.Errorf("arm %s cannot be the first: others are compared with the first one, and it has no process", found[0].name)
 	}
 	return found, nil
 }
 
 func namedProgram(ctx context.Context, name, mithril, dir string, workers int) (program, error) {
-	if name == referenceArm {
+	switch name {
+	case referenceArm:
 		binary := filepath.Join(dir, referenceArm)
 		build := exec.CommandContext(ctx, "go", "build", "-o", binary, "mithril/bench/reference")
 		if output, err := build.CombinedOutput(); err != nil {
 			return program{}, fmt.Errorf("build the reference: %w\n%s", err, output)
 		}
-		return program{name: name, binary: binary}, nil
+		return clusterProgram(name, "bench/reference, a goroutine per connection", binary), nil
+	case haproxyArm:
+		return haproxy(ctx, workers)
+	case nutcrackerArm:
+		return nutcracker(ctx)
+	case directArm:
+		return program{name, "no proxy", onePlain, nil}, nil
 	}
-	for _, engine := range ioEngines {
-		if name != engine {
-			continue
-		}
-		if _, err := os.Stat(mithril); err != nil {
-			return program{}, fmt.Errorf("arm %s: %w; build it, or name it with -mithril", name, err)
-		}
-		return program{name, mithril, []string{"--worker-threads", strconv.Itoa(workers), "--io-engine", engine}}, nil
+	if words := strings.Split(name, ":"); slices.Contains(ioEngines, words[0]) {
+		return mithrilProgram(name, words[0], words[1:], mithril, workers)
 	}
-	return program{}, fmt.Errorf("arm %q is none of %s, %s; others come with -extra", name, referenceArm, strings.Join(ioEngines, ", "))
+	return program{}, fmt.Errorf("arm %q is none of %s; others come with -extra", name, knownArms)
+}
+
+// mithrilProgram is Mithril with settings such as batch-window-usecs=0.
+func mithrilProgram(name, engine string, settings []string, binary string, workers int) (program, error) {
+	if _, err := os.Stat(binary); err != nil {
+		return program{}, fmt.Errorf("arm %s: %w; build it, or name it with -mithril", name, err)
+	}
+	args := []string{"--worker-threads", strconv.Itoa(workers), "--io-engine", engine}
+	for _, setting := range settings {
+		key, value, ok := strings.Cut(setting, "=")
+		if !ok || key == "" || value == "" {
+			return program{}, fmt.Errorf("arm %s: setting %q is not of the form KEY=VALUE", name, setting)
+		}
+		args = append(args, "--"+key, value)
+	}
+	return clusterProgram(name, "Mithril "+strings.Join(args, " "), append([]string{binary}, args...)...), nil
 }

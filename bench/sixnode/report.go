@@ -39,8 +39,8 @@ func hostName(o *options) string {
 	return name
 }
 
-// writeHeader names what the figures belong to.
-func writeHeader(out io.Writer, o *options) {
+// writeHeader names what the figures belong to. uncounted is why calls are not counted, or nil.
+func writeHeader(out io.Writer, o *options, uncounted error) {
 	var uname unix.Utsname
 	unix.Uname(&uname)
 	fmt.Fprintf(out, "# Six-node benchmark, %s, %s\n\n", time.Now().Format(time.DateOnly), hostName(o))
@@ -51,7 +51,20 @@ func writeHeader(out io.Writer, o *options) {
 		return
 	}
 	fmt.Fprintf(out, "- %d rounds of one %v slice for each arm, order rotated; medians; CPU from the scheduler's run time of all threads\n", o.rounds, o.slice)
-	fmt.Fprintf(out, "- last column: median [min..max] of the ratios formed within each round; a cell counts if the first arm's twin is within %.0f %% of 1\n", o.twinLimit*100)
+	fmt.Fprintf(out, "- second table of a cell: median [min..max] of the ratios formed within each round; a cell counts if the CPU time of the first arm's twin is within %.0f %% of 1\n", o.twinLimit*100)
+	if uncounted != nil {
+		fmt.Fprintf(out, "- system calls and sends are not counted: %v\n", uncounted)
+	} else {
+		fmt.Fprintf(out, "- system calls and sends are those of the proxy in one more slice of %v, which counts nothing else\n", countWindow)
+	}
+}
+
+// writeArms lists the arms and what they front.
+func writeArms(out io.Writer, arms []*arm) {
+	fmt.Fprintf(out, "\nArms, and what they front: cluster = %d primaries and %[1]d replicas in cluster mode; 3 plain = as many servers without cluster mode; 1 plain = the first of those.\n\n", shards)
+	for _, a := range arms {
+		fmt.Fprintf(out, "- %s: %s; %s\n", a.name, a.says, a.fronts)
+	}
 }
 
 // commit is the short id of the commit that the tree has, with a mark if tracked files differ from it.

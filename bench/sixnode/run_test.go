@@ -32,8 +32,9 @@ func TestRunMeasuresTheReference(t *testing.T) {
 	for _, want := range []string{
 		`(?m)^# Six-node benchmark, \d+-\d+-\d+, testhost$`,
 		`(?m)^## set\+get\+mget10, pipeline 1, 3 connections, 64 B$`,
-		`(?m)^\| reference +\| +[1-9][\d.]* \|`,
-		`(?m)^\| reference again \| +[1-9][\d.]* \| .* \| \d+\.\d+ \[\d+\.\d+\.\.\d+\.\d+\]$`,
+		`(?m)^\| reference +\| cluster \| +[1-9][\d.]* \|`,
+		`(?m)^\| reference again \| cluster \| +[1-9][\d.]* \| .*\|$`,
+		`(?m)^\| reference again \|( \d+\.\d+ \[\d+\.\d+\.\.\d+\.\d+\] +\|){5}$`,
 	} {
 		if !regexp.MustCompile(want).MatchString(out) {
 			t.Errorf("the result lacks %s:\n%s", want, out)
@@ -45,8 +46,26 @@ func TestRunMeasuresTheReference(t *testing.T) {
 	}
 }
 
+// TestRunMeasuresPlainServers runs the arms that front servers without cluster mode, and one that cannot take part
+// in the memory measurement.
+func TestRunMeasuresPlainServers(t *testing.T) {
+	out := runWith(t, "-arms", "haproxy,nutcracker,direct", "-mixes", "set+get,mget", "-pipelines", "2", "-conns", "4", "-sizes", "1000",
+		"-rounds", "1", "-slice", "100ms", "-aa", "1000", "-aa-attempts", "0")
+	for _, want := range []string{
+		`(?m)^- haproxy: HAProxy 2\.6\.\S+, TCP mode, threads: 1; 3 plain$`,
+		`(?m)^\| haproxy +\| 3 plain \| +\d+\.\d\d \|`,
+		`(?m)^\| nutcracker +\| 3 plain \| +\d+\.\d\d \|`,
+		`(?m)^\| direct +\| 1 plain \| +- \| +- \| +- \| +- \| +\d+\.\d\d \| +[1-9]\d+ \|`,
+		`(?m)^\| direct +\| - +\|( \d+\.\d+ \[\d+\.\d+\.\.\d+\.\d+\] +\|){4}$`,
+	} {
+		if found := regexp.MustCompile(want).FindAllString(out, -1); len(found) == 0 {
+			t.Errorf("the result lacks %s:\n%s", want, out)
+		}
+	}
+}
+
 func TestRunMeasuresIdleConnections(t *testing.T) {
-	out := runWith(t, "-idle", "100")
+	out := runWith(t, "-arms", "reference,direct", "-idle", "100")
 	if !regexp.MustCompile(`(?m)^\| reference +\| +\d+\.\d \| +\d+\.\d \| +[\d.]+ \| +[1-9]\d+ \|$`).MatchString(out) {
 		t.Errorf("the result is\n%s", out)
 	}
@@ -60,56 +79,6 @@ func TestAnArmThatEndsIsExplained(t *testing.T) {
 	err = run(t.Context(), o, &bytes.Buffer{})
 	if err == nil || !strings.HasPrefix(err.Error(), "arm broken: the process ended: exit status 2; its log ends in:\n") || !strings.Contains(err.Error(), "--port") {
 		t.Errorf("error %v", err)
-	}
-}
-
-func TestCPUTimeIsThatOfAllThreads(t *testing.T) {
-	before, processBefore := ownCPU(t)
-	const threads, each = 3, 100 * time.Millisecond
-	done := make(chan bool)
-	for range threads {
-		go func() {
-			for until := time.Now().Add(each); time.Now().Before(until); {
-			}
-			done <- true
-		}()
-	}
-	for range threads {
-		<-done
-	}
-	after, processAfter := ownCPU(t)
-	use, want := after.since(before), processAfter-processBefore
-	// The account of a thread that runs right now lags by up to a tick.
-	const lag = int64(threads * 10 * time.Millisecond)
-	if use.ns < want-lag || use.ns > want+lag || use.ns < int64(each)/4 {
-		t.Errorf("the threads used %d ns, the process %d", use.ns, want)
-	}
-	if use.userTicks < 1 || use.userTicks > after.userTicks {
-		t.Errorf("%d ticks of %d in user mode", use.userTicks, after.userTicks)
-	}
-}
-
-// ownCPU reads this process's time by threads and as a whole, in ns.
-func ownCPU(t *testing.T) (cpuTime, int64) {
-	t.Helper()
-	threads, err := readCPU(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var process unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &process); err != nil {
-		t.Fatal(err)
-	}
-	return threads, process.Nano()
-}
-
-func TestTicksFollowTheLastParenthesis(t *testing.T) {
-	user, system, err := parseTicks("7 (a) b) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14")
-	if user != 11 || system != 12 || err != nil {
-		t.Errorf("ticks are %d and %d, %v", user, system, err)
-	}
-	if _, _, err := parseTicks("7 (a) S 1"); err == nil {
-		t.Error("a cut line is accepted")
 	}
 }
 

@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
+	"strings"
 )
 
 // spread is a median with its range.
@@ -16,18 +18,45 @@ func spreadOf(values []float64) spread {
 	return spread{(values[(n-1)/2] + values[n/2]) / 2, values[0], values[n-1]}
 }
 
-func (s spread) String() string { return fmt.Sprintf("%.3f [%.3f..%.3f]", s.median, s.min, s.max) }
+func (s spread) String() string {
+	if math.IsNaN(s.median) {
+		return "-"
+	}
+	return fmt.Sprintf("%.3f [%.3f..%.3f]", s.median, s.min, s.max)
+}
+
+// unknown stands for what an arm does not have.
+var unknown = math.NaN()
+
+// compared are the measures whose ratios to the first arm are shown, in columns.
+var compared = [...]struct {
+	title string
+	of    func(slice) float64
+}{
+	{"CPU per command", slice.usPerCommand},
+	{"nodes' CPU", slice.nodesUsPerCommand},
+	{"cmds/s", func(s slice) float64 { return s.load.PerSecond }},
+	{"p50", func(s slice) float64 { return float64(s.load.P50Us) }},
+	{"p99", func(s slice) float64 { return float64(s.load.P99Us) }},
+}
+
+const cpuRatio = 0 // place of the CPU time in compared
 
 // row is one arm of a cell: medians of its slices, and of its rounds' ratios to the first arm.
 type row struct {
-	name       string
-	us         float64 // CPU time per command, µs
-	userShare  float64 // of it, 0..1
-	busy       float64 // CPU time by elapsed time; 1 is one processor
-	perSecond  float64 // commands
-	p99Us      float64
-	toFirst    spread
-	hasToFirst bool
+	name        string
+	fronts      backing
+	us          float64 // CPU time per command, µs
+	userShare   float64 // of it, 0..1
+	busy        float64 // CPU time by elapsed time; 1 is one processor
+	nodesUs     float64 // CPU time per command of all servers, µs
+	perSecond   float64 // commands
+	p50Us       float64
+	p99Us       float64
+	p999Us      float64
+	systemCalls float64 // per command
+	sends       float64 // per command
+	toFirst     [len(compared)]spread
 }
 
 func medianOf(of []slice, value func(slice) float64) float64 {
@@ -38,67 +67,107 @@ func medianOf(of []slice, value func(slice) float64) float64 {
 	return spreadOf(values).median
 }
 
-func newRow(name string, own []slice) row {
-	var user, system int64
-	for _, s := range own {
-		user += s.cpu.userTicks
-		system += s.cpu.systemTicks
+// newRow makes a row; first is the first arm of the cell.
+func newRow(own, first series) row {
+	r := row{
+		name: own.name, fronts: own.fronts, us: unknown, userShare: unknown, busy: unknown, systemCalls: unknown, sends: unknown,
+		nodesUs:   medianOf(own.slices, slice.nodesUsPerCommand),
+		perSecond: medianOf(own.slices, func(s slice) float64 { return s.load.PerSecond }),
+		p50Us:     medianOf(own.slices, func(s slice) float64 { return float64(s.load.P50Us) }),
+		p99Us:     medianOf(own.slices, func(s slice) float64 { return float64(s.load.P99Us) }),
+		p999Us:    medianOf(own.slices, func(s slice) float64 { return float64(s.load.P999Us) }),
 	}
-	return row{
-		name:      name,
-		us:        medianOf(own, slice.usPerCommand),
-		userShare: float64(user) / float64(max(1, user+system)),
-		busy:      medianOf(own, func(s slice) float64 { return float64(s.cpu.ns) / 1e9 / s.load.Seconds }),
-		perSecond: medianOf(own, func(s slice) float64 { return s.load.PerSecond }),
-		p99Us:     medianOf(own, func(s slice) float64 { return float64(s.load.P99Us) }),
+	if own.process {
+		var user, system int64
+		for _, s := range own.slices {
+			user += s.cpu.userTicks
+			system += s.cpu.systemTicks
+		}
+		r.us = medianOf(own.slices, slice.usPerCommand)
+		r.userShare = float64(user) / float64(max(1, user+system))
+		r.busy = medianOf(own.slices, func(s slice) float64 { return float64(s.cpu.ns) / 1e9 / s.load.Seconds })
 	}
+	if own.counted.known {
+		r.systemCalls, r.sends = own.counted.systemCalls, own.counted.sends
+	}
+	for i, measure := range compared {
+		r.toFirst[i] = ratios(own.slices, first.slices, measure.of)
+	}
+	if !own.process {
+		r.toFirst[cpuRatio] = spread{median: unknown}
+	}
+	return r
 }
 
 // ratios pairs the slices of two arms round by round.
-func ratios(own, first []slice) spread {
+func ratios(own, first []slice, of func(slice) float64) spread {
 	var values []float64
 	for round := range own {
-		values = append(values, own[round].usPerCommand()/first[round].usPerCommand())
+		values = append(values, of(own[round])/of(first[round]))
 	}
 	return spreadOf(values)
 }
 
-// rows makes a cell's rows; names and slices go by arm.
-func rows(names []string, measured [][]slice) []row {
+// rows makes a cell's rows, one for each arm.
+func rows(measured []series) []row {
 	var table []row
-	for i, name := range names {
-		r := newRow(name, measured[i])
-		if i > 0 {
-			r.toFirst, r.hasToFirst = ratios(measured[i], measured[0]), true
-		}
-		table = append(table, r)
+	for _, s := range measured {
+		table = append(table, newRow(s, measured[0]))
 	}
 	return table
 }
 
 // writeTable writes a section of a Markdown file that also reads well on a terminal.
 func writeTable(out io.Writer, title string, table []row) {
-	width := 0
+	width := len("to ") + len(table[0].name)
 	for _, r := range table {
 		width = max(width, len(r.name))
 	}
 	fmt.Fprintf(out, "\n## %s\n\n", title)
-	fmt.Fprintf(out, "| %-*s | CPU µs/cmd |   user |    sys | CPU busy |   cmds/s |  p99 ms | CPU per command to %s\n", width, "arm", table[0].name)
-	fmt.Fprintf(out, "|-%s-|-----------:|-------:|-------:|---------:|---------:|--------:|---\n", dashes(width))
-	for _, r := range table {
-		ratio := ""
-		if r.hasToFirst {
-			ratio = r.toFirst.String()
-		}
-		fmt.Fprintf(out, "| %-*s | %10.2f | %6.2f | %6.2f | %8.2f | %8.0f | %7.2f | %s\n",
-			width, r.name, r.us, r.us*r.userShare, r.us*(1-r.userShare), r.busy, r.perSecond, r.p99Us/1e3, ratio)
+	writeFigures(out, width, table)
+	if len(table) > 1 {
+		writeRatios(out, width, table)
 	}
 }
 
-func dashes(n int) string {
-	line := make([]byte, n)
-	for i := range line {
-		line[i] = '-'
+func writeFigures(out io.Writer, width int, table []row) {
+	fmt.Fprintf(out, "| %-*s | fronts  | CPU µs/cmd |   user |    sys | CPU busy | nodes µs/cmd |   cmds/s |  p50 ms |  p99 ms | p99.9 ms | syscalls/cmd | sends/cmd |\n", width, "arm")
+	fmt.Fprintf(out, "|-%s-|---------|-----------:|-------:|-------:|---------:|-------------:|---------:|--------:|--------:|---------:|-------------:|----------:|\n", dashes(width))
+	for _, r := range table {
+		fmt.Fprintf(out, "| %-*s | %-7s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", width, r.name, r.fronts,
+			figure(10, 2, r.us), figure(6, 2, r.us*r.userShare), figure(6, 2, r.us*(1-r.userShare)), figure(8, 2, r.busy),
+			figure(12, 2, r.nodesUs), figure(8, 0, r.perSecond), figure(7, 3, r.p50Us/1e3), figure(7, 3, r.p99Us/1e3), figure(8, 3, r.p999Us/1e3),
+			figure(12, 3, r.systemCalls), figure(9, 3, r.sends))
 	}
-	return string(line)
 }
+
+// figure is a number of a column, or a dash.
+func figure(width, decimals int, value float64) string {
+	if math.IsNaN(value) {
+		return fmt.Sprintf("%*s", width, "-")
+	}
+	return fmt.Sprintf("%*.*f", width, decimals, value)
+}
+
+const ratioWidth = len("0.000 [0.000..0.000]")
+
+func writeRatios(out io.Writer, width int, table []row) {
+	fmt.Fprintf(out, "\n| %-*s |", width, "to "+table[0].name)
+	for _, measure := range compared {
+		fmt.Fprintf(out, " %-*s |", ratioWidth, measure.title)
+	}
+	fmt.Fprintf(out, "\n|-%s-|", dashes(width))
+	for range compared {
+		fmt.Fprintf(out, "-%s-|", dashes(ratioWidth))
+	}
+	fmt.Fprintln(out)
+	for _, r := range table[1:] {
+		fmt.Fprintf(out, "| %-*s |", width, r.name)
+		for _, ratio := range r.toFirst {
+			fmt.Fprintf(out, " %-*s |", ratioWidth, ratio)
+		}
+		fmt.Fprintln(out)
+	}
+}
+
+func dashes(n int) string { return strings.Repeat("-", n) }

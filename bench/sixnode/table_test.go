@@ -11,8 +11,9 @@ import (
 // use makes a one-second slice of 1000 commands that took us µs each.
 func use(us float64) slice {
 	return slice{
-		cpu:  cpuUse{ns: int64(us * 1e6), userTicks: 1, systemTicks: 3},
-		load: closedloop.Result{Commands: 1000, Seconds: 1, PerSecond: 1000, P99Us: 2500},
+		cpu:     cpuUse{ns: int64(us * 1e6), userTicks: 1, systemTicks: 3},
+		nodesNs: 5e6,
+		load:    closedloop.Result{Commands: 1000, Seconds: 1, PerSecond: 1000, P50Us: 1200, P99Us: 2500, P999Us: 10000},
 	}
 }
 
@@ -20,7 +21,7 @@ func TestRatiosAreFormedWithinRounds(t *testing.T) {
 	// The machine gets slower by 4x over the rounds; the second arm always costs half.
 	first := []slice{use(10), use(20), use(40)}
 	second := []slice{use(5), use(10), use(22)}
-	if got := ratios(second, first); got != (spread{0.5, 0.5, 0.55}) {
+	if got := ratios(second, first, slice.usPerCommand); got != (spread{0.5, 0.5, 0.55}) {
 		t.Errorf("ratios are %v", got)
 	}
 }
@@ -35,16 +36,28 @@ func TestSpread(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	measured := [][]slice{{use(10), use(20), use(40)}, {use(5), use(10), use(22)}}
+	slow := use(0)
+	slow.load.PerSecond, slow.load.P99Us = 500, 10000
+	measured := []series{
+		{name: "reference", process: true, slices: []slice{use(10), use(20), use(40)}, counted: counted{true, 2.5, 1}},
+		{name: "epoll", process: true, slices: []slice{use(5), use(10), use(22)}},
+		{name: "direct", fronts: onePlain, slices: []slice{slow, slow, slow}},
+	}
 	var out bytes.Buffer
-	writeTable(&out, "get", rows([]string{"reference", "epoll"}, measured))
+	writeTable(&out, "get", rows(measured))
 	want := `
 ## get
 
-| arm       | CPU µs/cmd |   user |    sys | CPU busy |   cmds/s |  p99 ms | CPU per command to reference
-|-----------|-----------:|-------:|-------:|---------:|---------:|--------:|---
-| reference |      20.00 |   5.00 |  15.00 |     0.02 |     1000 |    2.50 | 
-| epoll     |      10.00 |   2.50 |   7.50 |     0.01 |     1000 |    2.50 | 0.500 [0.500..0.550]
+| arm          | fronts  | CPU µs/cmd |   user |    sys | CPU busy | nodes µs/cmd |   cmds/s |  p50 ms |  p99 ms | p99.9 ms | syscalls/cmd | sends/cmd |
+|--------------|---------|-----------:|-------:|-------:|---------:|-------------:|---------:|--------:|--------:|---------:|-------------:|----------:|
+| reference    | cluster |      20.00 |   5.00 |  15.00 |     0.02 |         5.00 |     1000 |   1.200 |   2.500 |   10.000 |        2.500 |     1.000 |
+| epoll        | cluster |      10.00 |   2.50 |   7.50 |     0.01 |         5.00 |     1000 |   1.200 |   2.500 |   10.000 |            - |         - |
+| direct       | 1 plain |          - |      - |      - |        - |         5.00 |      500 |   1.200 |  10.000 |   10.000 |            - |         - |
+
+| to reference | CPU per command      | nodes' CPU           | cmds/s               | p50                  | p99                  |
+|--------------|----------------------|----------------------|----------------------|----------------------|----------------------|
+| epoll        | 0.500 [0.500..0.550] | 1.000 [1.000..1.000] | 1.000 [1.000..1.000] | 1.000 [1.000..1.000] | 1.000 [1.000..1.000] |
+| direct       | -                    | 1.000 [1.000..1.000] | 0.500 [0.500..0.500] | 1.000 [1.000..1.000] | 4.000 [4.000..4.000] |
 `
 	if out.String() != want {
 		t.Errorf("the table is%s\nwant%s", out.String(), want)
@@ -96,7 +109,7 @@ func TestOrderLetsNoArmProfitFromItsNeighbour(t *testing.T) {
 
 func TestTwinsMustAgree(t *testing.T) {
 	for median, want := range map[float64]bool{0.971: true, 1.029: true, 0.969: false, 1.031: false} {
-		if got := agree(row{toFirst: spread{median: median}}, 0.03); got != want {
+		if got := agree(row{toFirst: [len(compared)]spread{cpuRatio: {median: median}}}, 0.03); got != want {
 			t.Errorf("twins at %.3f agree: %v", median, got)
 		}
 	}
