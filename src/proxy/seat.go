@@ -160,7 +160,7 @@ func (p *Proxy) unlisten() {
 func (p *Proxy) newWorker(s *seat) *worker.Worker {
 	c := p.conf
 	const msec, sec = int64(1_000_000), int64(1_000_000_000)
-	batch, find := batchWindow(c.BatchWindow)
+	batch, find := p.batchWindow()
 	limits, fresh := resp.Authenticated, resp.Unauthenticated
 	limits.MaxFrame = uint32(c.QueryBufferLimit)
 	fresh.MaxFrame = uint32(c.QueryBufferLimit)
@@ -198,10 +198,14 @@ var pickers = [...]worker.Picker{
 const unknownVersion = "7.0.0"
 
 // batchWindow is the configured window in ns, or what a worker goes by to find its own
-// and the longest it may find.
-func batchWindow(w conf.BatchWindow) (ns int64, find *window.Config) {
-	if w.Auto {
+// and the longest it may find. The epoll engine does not gather: it has no window.
+func (p *Proxy) batchWindow() (ns int64, find *window.Config) {
+	switch w := p.conf.BatchWindow; {
+	case p.engine != sys.EngineUring:
+		return 0, nil
+	case w.Auto:
 		return window.Longest, &window.Normal
+	default:
+		return int64(w.Usecs) * 1000, nil
 	}
-	return int64(w.Usecs) * 1000, nil
 }
