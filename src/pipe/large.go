@@ -39,7 +39,7 @@ func (p *Pipe) Parting() bool { return p.intake == intakeParted }
 // Pushes, errors and replies that nobody waits for are not.
 func (p *Pipe) isLarge(first byte) bool {
 	return p.intake == intakeUndecided && p.scan.Announced() > p.largeFrom && first != '>' && first != '-' &&
-		p.state != Greeting && p.tail-p.head > p.unsent && p.oldest().skip == 0
+		p.tail-p.head > p.unsent && p.oldest().skip == 0
 }
 
 // part gives what has been received of a large reply, or asks what shall become of it.
@@ -70,13 +70,19 @@ func (p *Pipe) Begin(a *buf.Arena, now int64, r Request) bool {
 }
 
 // Extend adds a part to the request that has begun; the caller keeps its reference. It
-// fails when the arena is exhausted.
+// fails when the arena is exhausted; the request has no end then.
 func (p *Pipe) Extend(a *buf.Arena, now int64, part buf.Slice, last bool) bool {
 	invariant.Assert(p.begun && p.Takes(), "pipe: part of a request that has not begun")
+	if !p.out.Put(a, part) {
+		return false
+	}
 	p.newest().since = now
 	p.begun = !last
-	return p.out.Put(a, part)
+	return true
 }
+
+// Unsent is how many bytes of requests wait to be sent, in whatever state.
+func (p *Pipe) Unsent() int { return p.out.Bytes() }
 
 // Asked is the request whose reply comes next, if there is one.
 func (p *Pipe) Asked() Request { return p.oldest().Request }

@@ -112,7 +112,7 @@ func (w *Worker) uploadOf(c *client) *backend {
 }
 
 // unsent is how many bytes wait for a node or are on their way to it.
-func (w *Worker) unsent(b *backend) int { return b.Sendable().Bytes() + b.end.out.Bytes() }
+func (w *Worker) unsent(b *backend) int { return b.Unsent() + b.end.out.Bytes() }
 
 // abortUpload ends a request that will never be whole. The node drops what it has of it
 // when the connection ends; nobody waits for a reply.
