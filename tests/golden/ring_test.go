@@ -82,6 +82,9 @@ func (r *scriptRing) Turn(ops []ring.Op, wait ring.Wait, events []ring.Event) in
 // Now is the time of the script.
 func (r *scriptRing) Now() int64 { return r.now }
 
+// CPU does not move: no script looks for a batch window.
+func (r *scriptRing) CPU() int64 { return 0 }
+
 // Peer is some local client.
 func (r *scriptRing) Peer(s ring.Socket) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(20_000+s))
