@@ -22,7 +22,7 @@ type Ring struct {
 	dead       []ring.Token // of sockets closed before
 	clientsMax int          // connections of clients that may be open at once; 0: any number
 
-	cpu int64 // made up
+	turns int64
 
 	mutant *mutant // breaks the program on purpose; see mutant.go
 }
@@ -113,11 +113,10 @@ func (r *Ring) Left(number ring.Socket) bool { return r.sockets[number].end.in.l
 // Now is virtual time.
 func (r *Ring) Now() int64 { return r.world.now }
 
-// CPU is made up: a window that seems to help in one phase may not in the next.
-func (r *Ring) CPU() int64 {
-	r.cpu += r.world.between(0, millisecond)
-	return r.cpu
-}
+// CPU is made up: each turn has a price.
+func (r *Ring) CPU() int64 { return r.turns * turnCPU }
+
+const turnCPU = 5 * microsecond
 
 // Wake is not used: nothing runs concurrently.
 func (r *Ring) Wake() {}
@@ -125,6 +124,7 @@ func (r *Ring) Wake() {}
 // Turn carries out ops and lets time pass until there are events.
 func (r *Ring) Turn(ops []ring.Op, wait ring.Wait, events []ring.Event) int {
 	w := r.world
+	r.turns++
 	for i := range ops {
 		r.do(&ops[i])
 	}
