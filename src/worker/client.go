@@ -22,7 +22,8 @@ type client struct {
 	era        uint32     // of order, in which its oldest open request may have been sent
 	heard      int64      // when bytes last arrived, ns
 	answered   uint32     // requests, at the last sweep
-	moved      int64      // when one was last answered, or bytes were sent, ns
+	waits      int64      // since when it waits for a node, ns; see sweepLeft
+	moved      int64      // when bytes were last sent, ns
 
 	leases   []ring.Token // pipes that only this client uses
 	upload   ring.Token   // the pipe that takes the parts of a large request, 0 without

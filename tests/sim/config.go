@@ -26,6 +26,7 @@ type Config struct {
 	MaxClients  int   // 0: as many as there are
 	Burst       int   // connections that may come before the worker counts them, as it believes
 	SoftOutput  int64 // bytes; 0: none
+	SoftFor     int64 // over them without progress, ns; 0: an hour
 	HardOutput  int64 // bytes; 0: none
 	Idle        int64 // timeout, ns; 0: none
 	Scarce      int   // bytes of memory beyond the receive chunks; 0: as much as there is

@@ -1,6 +1,9 @@
 package sim
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // hang is a run whose nodes hang for a while, with slow clients to judge.
 func hang(t *testing.T, seconds int64) (*run, func(requests int, ending ending) *client) {
@@ -73,6 +76,91 @@ func TestHalfClosedClientWaitsForASlowNode(t *testing.T) {
 	r.turnTo("serve it", 30*second, func() bool { return half.done })
 	if half.got != len(half.requests) {
 		t.Error(half)
+	}
+	r.close()
+}
+
+// slowly has a client get a large value that it does not read, behind which it may end its
+// sending side. It returns the client when the reply is on its way.
+func slowly(t *testing.T, softFor int64, ending ending) (*run, *client) {
+	t.Helper()
+	w := newWorld(1, nil)
+	c := Config{Sessions: 100, Chunks: 64, Room: 4 << 10, Latency: 10 * microsecond, Lanes: 1, Depth: 1, Large: 1000, Private: 10, SoftOutput: 1 << 20, SoftFor: softFor}
+	r := newRun(w, c, make(region, regionBytes), nil)
+	r.cluster.start()
+	r.turnUntil(w.now + second)
+	reader, s := r.newClient()
+	reader.depth, reader.ending, reader.deaf = 2, ending, true
+	s.keyed(opSet, []string{keyOf("a", "k0")}, []string{strings.Repeat("long", 5000)})
+	s.keyed(opGet, []string{keyOf("a", "k0")}, nil)
+	reader.farewell(s)
+	r.judge.sessions = append(r.judge.sessions, reader.requests)
+	reader.connect()
+	r.turnUntil(w.now + second)
+	if n := r.worker.Census(); n.Clients != 1 || n.InFlight != 1 {
+		t.Fatalf("%+v, want one client with a reply under way", n)
+	}
+	return r, reader
+}
+
+// TestSlowReaderHasTheSoftLimitsTime: whether a client has left is asked meanwhile, which
+// must not count as progress.
+func TestSlowReaderHasTheSoftLimitsTime(t *testing.T) {
+	const softFor = 25 * second
+	r, reader := slowly(t, softFor, endClose)
+	r.turnUntil(r.world.now + softFor - 2*second)
+	if n := r.worker.Census(); n.Clients != 1 {
+		t.Errorf("%+v, the client is closed too early", n)
+	}
+	r.turnUntil(r.world.now + 4*second)
+	if n := r.worker.Census(); n.Clients != 0 {
+		t.Errorf("%+v, the client should be closed", n)
+	}
+	reader.done = true
+	r.close()
+}
+
+// TestHalfClosedClientReadsSlowly: it is there, whatever time it takes.
+func TestHalfClosedClientReadsSlowly(t *testing.T) {
+	r, reader := slowly(t, 0, endHalf)
+	r.turnUntil(r.world.now + 30*second)
+	reader.deaf = false
+	reader.readable()
+	r.turnTo("serve it", 30*second, func() bool { return reader.done })
+	if reader.got != len(reader.requests) {
+		t.Error(reader)
+	}
+	r.close()
+}
+
+// TestClientLeavesInsideALargeRequest that a node does not take: no time limit for replies
+// ends that.
+func TestClientLeavesInsideALargeRequest(t *testing.T) {
+	w := newWorld(1, nil)
+	c := Config{Sessions: 100, Chunks: 64, Room: 4 << 10, Latency: 10 * microsecond, Lanes: 1, Depth: 1, Large: 1000, Private: 10, Timeout: 500 * millisecond}
+	r := newRun(w, c, make(region, regionBytes), nil)
+	r.cluster.start()
+	r.turnUntil(w.now + second)
+	sender, s := r.newClient()
+	sender.stubborn, sender.ending, sender.rushing = true, endAbort, true
+	s.keyed(opSet, []string{keyOf("a", "k0")}, []string{strings.Repeat("long", 1<<18)})
+	sender.farewell(s)
+	r.judge.sessions = append(r.judge.sessions, sender.requests)
+	sender.connect()
+	r.turnTo("begin the request", second, func() bool { return r.worker.Census().InFlight == 1 })
+	r.turnUntil(w.now + 2*millisecond) // the node has answered the greeting
+	for _, n := range r.cluster.nodes {
+		n.stallUntil = w.now + 60*second
+	}
+	r.turnUntil(w.now + 2*second)
+	if n := r.worker.Census(); n.Clients != 1 || n.InFlight != 1 {
+		t.Fatalf("%+v, want one client with a request under way", n)
+	}
+	sender.leave()
+	sender.end.reset()
+	r.turnUntil(w.now + 25*second)
+	if n := r.worker.Census(); n.Clients != 0 || n.InFlight != 0 {
+		t.Errorf("%+v, want nothing", n)
 	}
 	r.close()
 }

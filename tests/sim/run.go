@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"log/slog"
@@ -119,7 +120,7 @@ func (r *run) options() worker.Options {
 		Log: slog.New(slog.DiscardHandler),
 		Session: session.Env{
 			Limits: resp.Authenticated, FreshLimits: resp.Unauthenticated,
-			Output: session.OutputLimit{Hard: c.HardOutput, Soft: c.SoftOutput, SoftFor: 3600 * second},
+			Output: session.OutputLimit{Hard: c.HardOutput, Soft: c.SoftOutput, SoftFor: cmp.Or(c.SoftFor, 3600*second)},
 			Server: session.Server{Name: "redis", Version: "7.0.15"},
 		},
 		Table: command.ForEngine(topology.EngineRedis, 7, 0), Lanes: c.Lanes, BatchWindow: c.BatchWindow, BackendTimeout: c.Timeout, IdleTimeout: c.Idle,
