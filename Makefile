@@ -47,9 +47,12 @@ lint: ## check the house rules
 	cd tests/clients && $(GO) vet ./... && $(GO) run $(STATICCHECK) ./...
 	$(GO) test -count=1 ./tests/layout
 
-race: servers ## run the unit tests and the simulator under the race detector
+race: servers ## run the unit tests, the simulator and the program under the race detector
 	$(GO) test -race ./asm/... ./src/...
 	$(GO) test -race ./tests/sim -count=1 -seeds 100
+	@mkdir -p bin
+	$(GO) build -race -tags invariants -o bin/mithril-race ./cmd/mithril
+	MITHRIL_BIN=$(CURDIR)/bin/mithril-race $(GO) test -count=1 ./tests/live/metamorphic -rounds 8
 
 fuzz: ## run every fuzz target for FUZZ (30s)
 	@$(GO) run ./tools/fuzzall -time $(FUZZ)
