@@ -25,7 +25,6 @@ type backend struct {
 	lessee     ring.Token   // tenureLeased: the client
 	idleAt     int64        // tenureIdle: since when, ns
 	stopped    stopReason   // why what it sends is not read now
-	asked      int64        // stoppedEarly: since when, ns
 	waiters    []ring.Token // sessions held until there is room
 }
 
