@@ -9,7 +9,7 @@ import (
 )
 
 func TestVersionIsThatOfThePackage(t *testing.T) {
-	const manifest = "libc6 2.36\nhaproxy 2.6.12-1\nhaproxy-doc 9\n"
+	const manifest = "libc6 2.36\nhaproxy-doc 9\nhaproxy 2.6.12-1\n"
 	if got := version(manifest, "haproxy"); got != "2.6.12-1" {
 		t.Errorf("haproxy is of version %q", got)
 	}

@@ -1,7 +1,7 @@
 // Command instructions counts the instructions that a request costs in user space, which no noise of the machine
 // reaches:
 //
-//	instructions [-requests 5000] [-o bench/results/]
+//	instructions [-requests 10000] [-o bench/results/]
 //
 // It runs itself under valgrind's callgrind with the loads of bench/micro: a worker in front of a ring that answers at
 // once. A load runs N and 2N times, and the difference of the two totals, divided by the requests of N, is what

@@ -34,7 +34,7 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	requests := flag.Int("requests", 5000, "requests of the shorter run of a load, about")
+	requests := flag.Int("requests", 10000, "requests of the shorter run of a load, about")
 	results := flag.String("o", "", "also write the table to DATE-instructions.md in this directory")
 	name := flag.String("load", "", "run this load and count nothing: what runs under valgrind")
 	iterations := flag.Int("iterations", 1, "of that load")

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -27,21 +29,27 @@ func TestCallsAreCounted(t *testing.T) {
 	defer unix.Close(pair[0])
 	defer unix.Close(pair[1])
 	before, errBefore := counter.read()
-	const writes, others = 100, 500 // nobody reads, so the socket takes few
+	const writes = 100 // nobody reads, so the socket takes few
 	for range writes {
 		unix.Write(pair[0], []byte("x"))
 	}
-	done := make(chan bool)
-	go func() { // a thread that may have to be started first
-		for range others {
-			unix.Getppid()
-		}
-		close(done)
-	}()
-	<-done
+	const threads, each = 50, 100 // more threads at once than there were before
+	var all, done sync.WaitGroup
+	all.Add(threads)
+	for range threads {
+		done.Go(func() {
+			runtime.LockOSThread()
+			all.Done()
+			all.Wait()
+			for range each {
+				unix.Getppid()
+			}
+		})
+	}
+	done.Wait()
 	after, errAfter := counter.read()
 	calls, sends := after.systemCalls-before.systemCalls, after.sends-before.sends
-	if sends != writes || calls < writes+others || calls > 2*(writes+others) || errBefore != nil || errAfter != nil {
-		t.Errorf("%d calls and %d sends are counted, want %d and more, and %d (%v, %v)", calls, sends, writes+others, writes, errBefore, errAfter)
+	if sends != writes || calls < writes+threads*each || calls > 2*(writes+threads*each) || errBefore != nil || errAfter != nil {
+		t.Errorf("%d calls and %d sends are counted, want %d and more, and %d (%v, %v)", calls, sends, writes+threads*each, writes, errBefore, errAfter)
 	}
 }

@@ -55,7 +55,7 @@ func TestRunMeasuresPlainServers(t *testing.T) {
 		`(?m)^- haproxy: HAProxy 2\.6\.\S+, TCP mode, threads: 1; 3 plain$`,
 		`(?m)^\| haproxy +\| 3 plain \| +\d+\.\d\d \|`,
 		`(?m)^\| nutcracker +\| 3 plain \| +\d+\.\d\d \|`,
-		`(?m)^\| direct +\| 1 plain \| +- \| +- \| +- \| +- \| +\d+\.\d\d \| +[1-9]\d+ \|`,
+		`(?m)^\| direct +\| 1 plain \| +- \| +- \| +- \| +- \| +[1-9]\d*\.\d\d \| +[1-9]\d+ \|`,
 		`(?m)^\| direct +\| - +\|( \d+\.\d+ \[\d+\.\d+\.\.\d+\.\d+\] +\|){4}$`,
 	} {
 		if found := regexp.MustCompile(want).FindAllString(out, -1); len(found) == 0 {
