@@ -63,19 +63,19 @@ func TestWhatIsKept(t *testing.T) {
 // Windows that are far worse than none are given up before the probe is over, even those
 // with which hardly a command is answered.
 func TestDisasterIsShort(t *testing.T) {
-	for _, rate := range []float64{0.4, 0.001} {
+	for _, c := range []struct{ rate, late float64 }{{0.4, 1}, {0.001, 1}, {1, 3}} {
 		r := newRig(t, 0.1)
 		spent := int64(0)
-		worse := busy(same, [...]float64{1, rate, rate, rate, rate}, same)
+		worse := busy(same, [...]float64{1, c.rate, c.rate, c.rate, c.rate}, [...]float64{1, c.late, c.late, c.late, c.late})
 		r.run(func(window, now int64) load {
 			if window > 0 {
 				spent += Normal.Phase
 			}
 			return worse(window, now)
-		}, 2*second)
+		}, second)
 		r.expect("worse", Settled, 0)
 		if want := (roundsMin + 1) * int64(len(Windows)-1) * Normal.Phase; spent > want {
-			t.Errorf("rate %v: bad windows were in force for %d ms, want at most %d", rate, spent/millisecond, want/millisecond)
+			t.Errorf("%+v: bad windows were in force for %d ms, want at most %d", c, spent/millisecond, want/millisecond)
 		}
 	}
 }
@@ -92,7 +92,7 @@ func TestLossIsRevertedAndRestDoubles(t *testing.T) {
 	probes := r.m.Counts().Probes
 	for rest := restMin; rest <= 4*restMax; rest *= 2 {
 		start := r.now
-		for r.m.Counts().Probes == probes {
+		for r.m.Counts().Probes == probes && r.now < start+2*restMax {
 			r.run(gainsNothing, Normal.Phase)
 		}
 		probes++
