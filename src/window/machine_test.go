@@ -156,6 +156,10 @@ func TestChangedLoad(t *testing.T) {
 	r.run(deep, 2*second)
 	r.expect("changed", Settled, 500_000)
 
+	r.run(deep, 40*second)
+	r.run(gainsNothing, 2*second)
+	r.expect("changed back", Settled, 0)
+
 	r.spent = map[State]int64{}
 	for range 300 {
 		r.run(gainsNothing, second)
@@ -183,13 +187,20 @@ func TestClasses(t *testing.T) {
 	r.run(of(50, gains), 4*second/10)
 	r.expect("many clients again", Settled, 500_000)
 
-	probes := r.m.Counts().Probes
-	for range 100 {
-		r.run(of(60, gains), 60*millisecond)
-		r.run(of(70, gains), 60*millisecond)
-	}
-	if n := r.m.Counts().Probes - probes; n > 2 {
-		t.Errorf("%d probes at a border of classes within 12 s", n)
+	for _, border := range []int{32, 64} {
+		r.run(of(border, gains), 2*second)
+		changes, class := 0, r.m.class
+		for range 100 {
+			for _, clients := range []int{border - 4, border + 4} {
+				r.run(of(clients, gains), 100*millisecond)
+				if r.m.class != class {
+					changes, class = changes+1, r.m.class
+				}
+			}
+		}
+		if changes > 1 {
+			t.Errorf("%d changes of class around %d clients", changes, border)
+		}
 	}
 
 	for times, class := range map[float64]int{1: 0, 1.9: 0, 2: 1, 3.9: 1, 4: 2, 2047: 10, 2048: 11, 1e9: 11} {
@@ -208,6 +219,25 @@ func TestBurstsAreProbed(t *testing.T) {
 	}
 	r.run(gains, 100*millisecond)
 	r.expect("bursts", Settled, 500_000)
+}
+
+// A round that was interrupted begins again.
+func TestInterruptedRound(t *testing.T) {
+	for what, f := range map[string]model{
+		"quiet":         idle,
+		"another class": func(window, now int64) load { return load{clients: 1000, rate: 60_000, cpu: 6000, late: 1e6} },
+	} {
+		r := newRig(t, 0)
+		r.run(gains, 8*Normal.Phase)
+		p := &r.m.classes[r.m.class].probe
+		if p.rounds != 1 || p.next != 2 {
+			t.Fatalf("%s: round %d, place %d after 8 phases", what, p.rounds, p.next)
+		}
+		r.run(f, second)
+		if p.rounds != 1 || p.next != 0 {
+			t.Errorf("%s: round %d, place %d after the interruption, want 1 and 0", what, p.rounds, p.next)
+		}
+	}
 }
 
 // A phase in which the machine did something else is run again.

@@ -89,7 +89,7 @@ func (p *probe) note(m measure) (over bool) {
 		p.dropHopeless()
 	}
 	p.interrupt()
-	return p.left() == 0
+	return false
 }
 
 func (p *probe) dropHopeless() {
@@ -97,16 +97,6 @@ func (p *probe) dropHopeless() {
 		v := p.verdict(i)
 		p.arms[i].dropped = p.arms[i].dropped || v.rate < rateHopeless || v.late > lateHopeless
 	}
-}
-
-// left is how many windows but 0 are still tried.
-func (p *probe) left() (n int) {
-	for i := 1; i < len(p.arms); i++ {
-		if !p.arms[i].dropped {
-			n++
-		}
-	}
-	return n
 }
 
 // verdict is how a window compares with window 0: ratios in the median of the rounds,

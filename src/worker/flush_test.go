@@ -64,6 +64,8 @@ func TestExpectation(t *testing.T) {
 	due("b is forgotten", 1)
 	x.heard(&b)
 	due("b answers late", 1)
+	x.expect(&a)
+	due("a is sent something again", 2)
 	x.age(1000+5*period, period)
 	due("after a pause", 0)
 	x.heard(&c)
