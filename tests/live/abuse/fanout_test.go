@@ -43,8 +43,10 @@ func (s *splits) next() (request []any, want any) {
 	switch {
 	case i%20 == 18:
 		return request[:len(request)-1], testbed.Error("ERR wrong number of arguments for 'mset' command")
-	case i%20 == 19: // the keys are as they were two requests ago
+	case i%40 == 19: // in place of the MGET behind a MSET that was refused
 		return []any{"MGET", "split list", "split none"}, []any{nil, nil}
+	case i%40 == 39: // a part fails
+		return []any{"PFCOUNT", "split none", "split list"}, testbed.Error("WRONGTYPE Operation against a key holding the wrong kind of value")
 	case name == "MSET":
 		return request, "OK"
 	}
