@@ -14,6 +14,8 @@ const (
 
 	classes = 12 // of the last one are loads of 2048 times Config.Clients and more
 
+	lowClasses = 2 // those of less than four times Config.Clients
+
 	// lullMax is how long there may be few commands before the load counts as gone, in ns:
 	// a machine does other things for some milliseconds.
 	lullMax = 200 * millisecond
@@ -214,7 +216,11 @@ func (m *Machine) settle() {
 func (m *Machine) decide(c *class) {
 	m.counts.Probes++
 	before := c.window
-	c.window = c.probe.winner()
+	least := rateMin
+	if m.class < lowClasses {
+		least = rateMinLow
+	}
+	c.window = c.probe.winner(least)
 	if c.window > 0 {
 		m.counts.Keeps++
 	} else if before > 0 {

@@ -60,6 +60,20 @@ func TestWhatIsKept(t *testing.T) {
 	}
 }
 
+// With few clients fewer commands are not put up with.
+func TestLowClassesPayLess(t *testing.T) {
+	for clients, want := range map[int]int64{10: 50_000, 20: 50_000, 40: 500_000} {
+		r := newRig(t, 0.02)
+		some := busy([...]float64{1, 0.9, 0.8, 0.7, 0.6}, [...]float64{1, 0.99, 0.92, 0.92, 0.92}, same)
+		r.run(func(window, now int64) load {
+			l := some(window, now)
+			l.clients = clients
+			return l
+		}, 2*second)
+		r.expect("fewer commands", Settled, want)
+	}
+}
+
 // Windows that are far worse than none are given up before the probe is over, even those
 // with which hardly a command is answered.
 func TestDisasterIsShort(t *testing.T) {

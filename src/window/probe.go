@@ -14,6 +14,11 @@ const (
 	rateMin = 0.88 // commands per second
 	lateMax = 1.15 // 99th percentile of latency
 
+	// rateMinLow is rateMin for loads of the lowest classes. Their clients hardly wait for
+	// each other, so each notices the wait of its requests, which the latency of nodes does
+	// not show.
+	rateMinLow = 0.95
+
 	// gainsMin is in how many of all rounds a window must take less CPU time: a median
 	// alone can be luck.
 	gainsMin = 0.75
@@ -116,16 +121,16 @@ func (p *probe) verdict(i int) (v verdict) {
 	return v
 }
 
-func (v verdict) isGood() bool {
+func (v verdict) isGood(rateMin float64) bool {
 	return v.cpu <= cpuMax && v.gains >= gainsMin && v.rate >= rateMin && v.late <= lateMax
 }
 
-// winner is the window to be kept.
-func (p *probe) winner() (best int) {
+// winner is the window to be kept, of those that leave the share rateMin of the commands.
+func (p *probe) winner(rateMin float64) (best int) {
 	var cpu [len(Windows)]float64
 	lowest := 1.0
 	for i := 1; i < len(p.arms); i++ {
-		if v := p.verdict(i); !p.arms[i].dropped && v.isGood() {
+		if v := p.verdict(i); !p.arms[i].dropped && v.isGood(rateMin) {
 			cpu[i] = v.cpu
 			lowest = min(lowest, v.cpu)
 		}
