@@ -15,10 +15,10 @@ const (
 	ExpectedBytesMax = 16 << 20
 )
 
-// mayOpenMore says that another request may be opened.
+// mayOpenMore says that another request may be opened. One always may.
 func (s *Session) mayOpenMore() bool {
 	open := s.window.open()
-	return open == 0 || open < s.credit && uint64(open)*uint64(s.typical) < ExpectedBytesMax
+	return open < s.credit && uint64(open)*uint64(s.typical) < ExpectedBytesMax
 }
 
 // mayOpen is how many requests may be open, at least one.

@@ -132,19 +132,23 @@ func (s *Session) Took(env *Env) {
 	s.frame = 0
 }
 
-// abandon ends a session whose last request will never be whole: it has no reply.
+// abandon ends a session whose last request will never be whole: it gets no reply.
 func (s *Session) abandon(env *Env) {
-	if !s.window.empty() {
-		s.window.tail--
-	}
+	s.forget()
 	s.drain(env)
 }
 
 // refusePart answers a request that breaks the protocol behind its beginning. It is the
 // last one, and if it has no reply yet, this is it.
 func (s *Session) refusePart(env *Env) {
-	if !s.window.empty() {
+	s.forget()
+	s.refuse(env, s.scan.Violation())
+}
+
+// forget takes the request that is being passed on out of the window, of which it is the
+// newest, unless it has been answered.
+func (s *Session) forget() {
+	if !s.window.empty() && !s.window.at(s.window.tail-1).parked {
 		s.window.tail--
 	}
-	s.refuse(env, s.scan.Violation())
 }
