@@ -17,11 +17,11 @@ func TestCountsAreSteadyAndPerRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	single, err := c.perRequest(t.Context(), "GET", 1, 4000)
+	single, err := c.perRequest(t.Context(), "GET", 1, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
-	batched, err := c.perRequest(t.Context(), "GETx16", 16, 4000)
+	batched, err := c.perRequest(t.Context(), "GETx16", 16, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}

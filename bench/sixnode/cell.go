@@ -14,7 +14,7 @@ const (
 	keysMax       = 10000
 	keySpaceBytes = 64 << 20 // of values; more of them would measure the servers' memory
 	warmup        = 200 * time.Millisecond
-	countWindow   = 300 * time.Millisecond
+	countShare    = 2 // the counting slice is the half of a timed one
 )
 
 // cell is one workload, a section of the table.
@@ -177,7 +177,7 @@ func (b *bench) countSlice(ctx context.Context, c cell, a *arm) (counted, error)
 	}
 	defer counter.close()
 	var at [edges]counts
-	result, err := b.load(ctx, c, a, countWindow, func(edge int) (err error) {
+	result, err := b.load(ctx, c, a, b.slice/countShare, func(edge int) (err error) {
 		at[edge], err = counter.read()
 		return err
 	})

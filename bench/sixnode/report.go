@@ -55,7 +55,7 @@ func writeHeader(out io.Writer, o *options, uncounted error) {
 	if uncounted != nil {
 		fmt.Fprintf(out, "- system calls and sends are not counted: %v\n", uncounted)
 	} else {
-		fmt.Fprintf(out, "- system calls and sends are those of the proxy in one more slice of %v, which counts nothing else\n", countWindow)
+		fmt.Fprintf(out, "- system calls and sends are those of the proxy in one more slice of %v, which counts nothing else\n", o.slice/countShare)
 	}
 }
 
