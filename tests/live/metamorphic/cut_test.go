@@ -24,7 +24,8 @@ const (
 	chunkBytes   = 16 << 10
 	bytewiseMost = 512 // bytes
 	pieceLog     = 16  // pieces are shorter than 1<<pieceLog
-	pauseOne     = 16  // of so many pieces one is followed by a pause
+	pauseClient  = 16  // of so many pieces of a client one is followed by a pause
+	pauseRelay   = 200 // and of a relay, behind which all clients wait
 	pause        = 50 * time.Microsecond
 	narrowBytes  = 128 << 10 // of a narrow client's receive buffer; less stalls on the loopback's segments
 	lateness     = 2 * time.Millisecond
@@ -51,8 +52,9 @@ func drawManner(r *rand.Rand) manner {
 // cutter draws the length of the next piece.
 type cutter struct {
 	*rand.Rand
-	cut  cut
-	done int // bytes
+	cut      cut
+	pauseOne int // of so many pieces one is followed by a pause
+	done     int // bytes
 }
 
 func (c *cutter) next(most int) int {
@@ -71,7 +73,7 @@ func (c *cutter) next(most int) int {
 }
 
 // rests says that the client lets the others run before it goes on.
-func (c *cutter) rests() bool { return c.cut != whole && c.IntN(pauseOne) == 0 }
+func (c *cutter) rests() bool { return c.cut != whole && c.IntN(c.pauseOne) == 0 }
 
 // write sends bytes in pieces.
 func (c *cutter) write(conn net.Conn, b []byte) error {

@@ -5,7 +5,8 @@
 // own make a round. Every round is played to the same empty cluster through one proxy
 // after the other, each with another engine, number of workers, batch window and number
 // of connections to the nodes, and with the bytes cut into other pieces on their way in
-// and out. All must answer the same, byte by byte.
+// and out; in front of two of them relays cut what nodes send and get. All must answer the
+// same, byte by byte.
 //
 //	seed -> round -> 8 histories -.-> arm 0: io_uring, 1 worker, whole  -> replies
 //	                              |-> arm 1: epoll, 4 workers, cut      -> replies  all the same

@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	rounds = flag.Int("rounds", 30, "how many rounds of eight histories TestSameReplies plays")
+	rounds = flag.Int("rounds", 25, "how many rounds of eight histories TestSameReplies plays")
 	first  = flag.Uint64("first", 1, "the seed of the first round")
 )
 
@@ -26,11 +26,16 @@ type arm struct {
 	workers int
 	window  string // batch-window-usecs
 	lanes   int    // backend-conns
+	relayed bool   // relays cut what nodes send and get
 	proxy   *harness.Proxy
 }
 
 func (a *arm) String() string {
-	return fmt.Sprintf("%s, %d workers, window %s, %d connections per node", a.engine, a.workers, a.window, a.lanes)
+	text := fmt.Sprintf("%s, %d workers, window %s, %d connections per node", a.engine, a.workers, a.window, a.lanes)
+	if a.relayed {
+		text += ", relayed"
+	}
+	return text
 }
 
 // bed is a cluster with a proxy of every arm in front of it.
@@ -49,14 +54,17 @@ func newBed(t *testing.T) *bed {
 	for _, engine := range harness.IOEngines {
 		for _, workers := range []int{1, 2, 4} {
 			for _, window := range []string{"0", "auto"} {
-				a := &arm{engine: engine, workers: workers, window: window, lanes: 1 + len(b.arms)%3}
-				a.proxy = harness.Start(t, harness.Options{
-					Cluster: cluster, Engine: engine, Workers: workers, Checked: true,
-					Args: []string{"--batch-window-usecs", window, "--backend-conns", fmt.Sprint(a.lanes)},
-				})
-				b.arms = append(b.arms, a)
+				b.arms = append(b.arms, &arm{engine: engine, workers: workers, window: window, lanes: 1 + len(b.arms)%3})
 			}
 		}
+		b.arms = append(b.arms, &arm{engine: engine, workers: 2, window: "auto", lanes: 1, relayed: true})
+	}
+	for _, a := range b.arms {
+		args := []string{"--batch-window-usecs", a.window, "--backend-conns", fmt.Sprint(a.lanes)}
+		if a.relayed {
+			args = append(args, startRelays(t, cluster)...)
+		}
+		a.proxy = harness.Start(t, harness.Options{Cluster: cluster, Engine: a.engine, Workers: a.workers, Checked: true, Args: args})
 	}
 	return b
 }

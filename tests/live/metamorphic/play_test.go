@@ -32,8 +32,8 @@ func play(addr string, h *history, m manner, random *rand.Rand) (replies [][]byt
 	p := player{
 		history: h,
 		conn:    conn.(*net.TCPConn),
-		out:     cutter{Rand: rand.New(rand.NewPCG(random.Uint64(), 0)), cut: m.write},
-		in:      testbed.NewConn(&reader{conn, cutter{Rand: rand.New(rand.NewPCG(random.Uint64(), 0)), cut: m.read}}),
+		out:     newCutter(random, m.write),
+		in:      testbed.NewConn(&reader{conn, newCutter(random, m.read)}),
 	}
 	p.in.SetTimeout(playTimeout)
 	for i, burst := range h.bursts {
@@ -68,6 +68,12 @@ func play(addr string, h *history, m manner, random *rand.Rand) (replies [][]byt
 		return replies, fmt.Errorf("instead of the end: %v, %w", frame, err)
 	}
 	return replies, nil
+}
+
+// newCutter is one side of a client. Both have numbers of their own: they are two
+// goroutines.
+func newCutter(random *rand.Rand, c cut) cutter {
+	return cutter{Rand: rand.New(rand.NewPCG(random.Uint64(), 0)), cut: c, pauseOne: pauseClient}
 }
 
 // connectionNumber is the field of HELLO's reply that no two connections share.
