@@ -87,6 +87,18 @@ func (p *Pipe) Unsent() int { return p.out.Bytes() }
 // Asked is the request whose reply comes next, if there is one.
 func (p *Pipe) Asked() Request { return p.oldest().Request }
 
+// OthersBehind says that replies to others than the one who gets the next reply are
+// awaited behind it.
+func (p *Pipe) OthersBehind() bool {
+	first := p.oldest().Owner
+	for i := p.head + 1; i != p.tail; i++ {
+		if owner := p.queue[i&uint32(len(p.queue)-1)].Owner; owner != first && owner != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // Begun says that the newest request is not whole yet.
 func (p *Pipe) Begun() bool { return p.begun }
 

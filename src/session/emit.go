@@ -148,7 +148,7 @@ func (s *Session) count(env *Env, reply []byte) {
 
 // checkHard gives the session up when it holds more than it may.
 func (s *Session) checkHard(env *Env) {
-	if limit := env.Output.Hard; limit > 0 && s.held() > limit {
+	if env.overHard(s.held()) {
 		s.Kill("output limit reached")
 	}
 }
@@ -195,7 +195,7 @@ func (s *Session) CheckOutput(env *Env, now int64) {
 	}
 	if s.stalled == 0 {
 		s.stalled = now
-	} else if now-s.stalled > env.Output.SoftFor {
+	} else if now-s.stalled > env.softFor() {
 		s.Kill("output limit reached: over the soft level without progress")
 	}
 }

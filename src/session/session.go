@@ -59,25 +59,6 @@ type OutputLimit struct {
 	SoftFor int64 // and it is closed when nothing has been sent for so long, ns
 }
 
-// Under pressure clients are served that read what they have asked for.
-const (
-	// PressureBytes is how much memory a worker may use before its sessions are held
-	// to SoftUnderPressure instead of the soft output limit.
-	PressureBytes = 256 << 20
-
-	// SoftUnderPressure is the soft output limit while memory is short.
-	SoftUnderPressure = 1 << 20
-)
-
-// overSoft says that n bytes are more than may wait for a client whose requests are read.
-func (env *Env) overSoft(n int64) bool {
-	soft := env.Output.Soft
-	if n <= SoftUnderPressure && n <= soft || soft == 0 {
-		return false
-	}
-	return n > soft || env.Arena.UsedBytes() > PressureBytes
-}
-
 // Server is what HELLO tells of the server.
 type Server struct {
 	Name    string // "redis" or "valkey"

@@ -25,6 +25,9 @@ type backend struct {
 	lessee     ring.Token   // tenureLeased: the client
 	idleAt     int64        // tenureIdle: since when, ns
 	stopped    stopReason   // why what it sends is not read now
+	others     bool         // wait behind the large reply that is passed on
+	patience   int64        // how long others may yet wait for a slow client, ns
+	stoppedAt  int64        // when stopped, ns
 	waiters    []ring.Token // sessions held until there is room
 }
 
@@ -56,12 +59,12 @@ func (w *Worker) dial(n *node, key pipe.Key) *backend {
 	b.connecting = true
 	b.dirty = false
 	b.swept = 0
-	b.tenure, b.lessee, b.stopped = tenureNone, 0, readOn
+	b.tenure, b.lessee, b.stopped, b.patience = tenureNone, 0, readOn, patience
 	b.waiters = b.waiters[:0]
 	n.open++
 	w.counters.BackendDials++
 	w.ops = append(w.ops, ring.Op{Kind: ring.OpConnect, Token: token, Addr: n.addr})
-	b.deadline = w.timers.Arm(w.now+dialTimeout, timerDial|uint64(token.Index())|uint64(token.Generation())<<24)
+	b.deadline = w.timers.Arm(w.now+dialTimeout, timerDial|pipePayload(token))
 	return b
 }
 

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"mithril/src/pipe"
+	"mithril/src/ring"
 	"mithril/src/session"
 )
 
@@ -140,6 +141,7 @@ func (w *Worker) decide(b *backend, r pipe.Reply) {
 		b.TakeParts()
 	case c.IsNext(r.Seq):
 		b.TakeParts()
+		b.others = b.tenure == tenureShared || b.OthersBehind()
 		c.download = b.end.token
 		c.moved = w.now
 	default:
@@ -189,9 +191,26 @@ func (w *Worker) deliverPart(b *backend, r pipe.Reply, last bool) {
 	if last {
 		c.download = 0
 		w.goOn(c)
-	} else if c.leaving() > w.StreamWindow && !c.Done() {
+	} else if c.leaving() > w.StreamWindow && !c.Done() && (!b.others || b.patience > 0) {
 		w.stopReading(b, stoppedSlow)
+		if b.others {
+			w.timers.Arm(w.now+b.patience, timerPatience|pipePayload(b.end.token))
+		}
 	}
+}
+
+// patience is how long others may wait on one connection, in all, for clients that take
+// their large replies slowly. After that these replies are kept for them, as far as the
+// output limits go.
+const patience = second
+
+// patienceOver lets a pipe go on on which others have waited long enough.
+func (w *Worker) patienceOver(t ring.Token) {
+	b := w.pipes.get(t)
+	if b == nil || b.stopped != stoppedSlow || w.now-b.stoppedAt < b.patience {
+		return
+	}
+	w.readOnAgain(b)
 }
 
 // leaving is how many bytes are on their way to the client.
@@ -212,10 +231,6 @@ func (w *Worker) downloadOf(c *client) *backend {
 	return w.pipes.get(c.download)
 }
 
-// standIn is how long a client may take nothing of a large reply while others wait behind
-// it.
-const standIn = second
-
 // uploadFor is how long a client may send nothing inside a large request.
 const uploadFor = 60 * second
 
@@ -230,11 +245,7 @@ func (w *Worker) sweepLarge(c *client) {
 	if b == nil || b.stopped != stoppedSlow {
 		return
 	}
-	still := w.now - c.moved
-	switch limit := &w.env.Output; {
-	case b.Len() > 1 && still > standIn:
-		c.Kill("output limit reached: no progress in a large reply that others wait behind")
-	case limit.Soft > 0 && still > limit.SoftFor:
+	if limit := &w.env.Output; limit.Soft > 0 && w.now-c.moved > limit.SoftFor {
 		c.Kill("output limit reached: no progress in a large reply")
 	}
 }

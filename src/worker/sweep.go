@@ -17,10 +17,18 @@ const (
 	timerAccept        // number of a listener
 	timerReplies
 	timerEarly
-	timerKinds = 0xff << 56
+	timerPatience // index and generation of a pipe
+	timerKinds    = 0xff << 56
 )
 
 type timerHandle = timer.Handle
+
+// pipePayload is what the payload of a timer tells of a pipe, below what the timer is for.
+func pipePayload(t ring.Token) uint64 { return uint64(t.Index()) | uint64(t.Generation())<<24 }
+
+func pipeToken(payload uint64) ring.Token {
+	return ring.MakeToken(ring.KindPipe, uint32(payload>>24), uint32(payload&(1<<24-1)))
+}
 
 // expire runs the timers that are due.
 func (w *Worker) expire() {
@@ -33,11 +41,13 @@ func (w *Worker) expire() {
 		case timerResend:
 			w.resend(w.waiting.take(uint32(value)))
 		case timerDial:
-			w.dialExpired(ring.MakeToken(ring.KindPipe, uint32(value>>24), uint32(value&(1<<24-1))))
+			w.dialExpired(pipeToken(value))
 		case timerAccept:
 			w.accept(int(value))
 		case timerReplies:
 			w.sweepReplies()
+		case timerPatience:
+			w.patienceOver(pipeToken(value))
 		case timerEarly:
 			w.decideEarly(true)
 		}

@@ -204,12 +204,15 @@ const (
 
 // stopReading stops a pipe: the node's bytes stay with the node.
 func (w *Worker) stopReading(b *backend, why stopReason) {
-	b.stopped = why
+	b.stopped, b.stoppedAt = why, w.now
 	w.pause(&b.end)
 }
 
 // readOnAgain goes on reading a stopped pipe.
 func (w *Worker) readOnAgain(b *backend) {
+	if b.stopped == stoppedSlow && b.others {
+		b.patience -= w.now - b.stoppedAt
+	}
 	b.stopped = readOn
 	w.readReplies(b)
 	if b.State() != pipe.Closed {

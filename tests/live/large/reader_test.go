@@ -1,0 +1,92 @@
+package large
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"mithril/tests/harness"
+	"mithril/tools/testbed"
+)
+
+const (
+	deafReaders  = 64
+	deafRequests = 5000
+)
+
+// TestCase_L01_ReadersThatDoNotRead lets many clients ask for gigabytes and read nothing:
+// the proxy's memory is bounded, they are closed, and others hardly notice.
+func TestCase_L01_ReadersThatDoNotRead(t *testing.T) {
+	for _, size := range []int{1_000_000, 1 << 20, 4 << 20} {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			harness.EachEngine(t, func(t *testing.T, engine string) { deaf(t, engine, size) })
+		})
+	}
+}
+
+func deaf(t *testing.T, engine string, size int) {
+	cluster := alone(t, testbed.Valkey91)
+	p := harness.Start(t, harness.Options{
+		Cluster: cluster, Engine: engine, Workers: 1, Args: []string{"--client-output-buffer-limit", "normal", "64mb", "16mb", "3"},
+	})
+	c := p.Dial(t)
+	for i := range 8 {
+		if _, err := c.Do("SET", fmt.Sprint("big", i), strings.Repeat("x", size)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	others := startNeighbours(t, p, 4)
+	time.Sleep(time.Second)
+	before := others.take()
+
+	var request strings.Builder
+	for i := range deafRequests {
+		fmt.Fprintf(&request, "*2\r\n$3\r\nGET\r\n$4\r\nbig%d\r\n", i%8)
+	}
+	conns := make([]net.Conn, deafReaders)
+	for i := range conns {
+		conn, err := net.Dial("tcp", p.Addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		conn.(*net.TCPConn).SetReadBuffer(64 << 10)
+		conns[i] = conn
+		go io.WriteString(conn, request.String())
+	}
+	start := time.Now()
+	var most int64
+	harness.Eventually(t, time.Minute, "the readers to be closed", func() error {
+		most = max(most, p.RSS())
+		if n := p.LinesWith("client closed", "output limit reached") + moreClosed(p); n < deafReaders {
+			return fmt.Errorf("%d of %d are closed", n, deafReaders)
+		}
+		return nil
+	})
+	took := time.Since(start)
+	during := others.take()
+	others.end()
+	t.Logf("closed after %v, memory at most %d MB; neighbours before: %v; meanwhile: %v", took, most>>20, before, during)
+	for i, conn := range conns {
+		conn.SetDeadline(time.Now().Add(deadline))
+		if n, err := io.Copy(io.Discard, bufio.NewReader(conn)); n >= int64(size)*deafRequests {
+			t.Errorf("reader %d got all of its %d bytes (%v)", i, n, err)
+		}
+	}
+}
+
+// moreClosed is how many closed clients the log has only a number of.
+func moreClosed(p *harness.Proxy) (n int) {
+	for line := range strings.Lines(p.Log()) {
+		if _, rest, ok := strings.Cut(line, "clients="); ok && strings.Contains(line, "more clients closed") {
+			var more int
+			fmt.Sscan(rest, &more)
+			n += more
+		}
+	}
+	return n
+}
