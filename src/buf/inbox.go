@@ -78,7 +78,11 @@ func (in *Inbox) next() {
 // Grow lengthens the view from what was received after it. need is how many bytes
 // the frame on view lacks at least. It reports false when nothing more has been
 // received, and fails when the arena is exhausted.
-func (in *Inbox) Grow(a *Arena, need int) (grown, ok bool) {
+func (in *Inbox) Grow(a *Arena, need int) (grown, ok bool) { return in.GrowTo(a, need, 0) }
+
+// GrowTo is Grow for a frame that is worth room for size bytes at once. Whoever announced
+// them must be trusted.
+func (in *Inbox) GrowTo(a *Arena, need, size int) (grown, ok bool) {
 	if len(in.queue) == 0 {
 		return false, true
 	}
@@ -89,7 +93,7 @@ func (in *Inbox) Grow(a *Arena, need int) (grown, ok bool) {
 	for need > 0 && len(in.queue) > 0 {
 		q := &in.queue[0]
 		n := min(int(q.Len), max(need, assembleBytesMin))
-		if !in.assemble(a, n) {
+		if !in.assemble(a, n, size) {
 			return false, false
 		}
 		copy(a.mem[in.cur.Off+uint64(in.cur.Len):], a.Bytes(q.Sub(0, uint32(n))))
@@ -110,12 +114,13 @@ func (in *Inbox) Grow(a *Arena, need int) (grown, ok bool) {
 	return true, true
 }
 
-// assemble makes cur lie in a block of our own with room for n bytes behind it.
-func (in *Inbox) assemble(a *Arena, n int) bool {
+// assemble makes cur lie in a block of our own with room for n bytes behind it. A new block
+// is of size bytes at least.
+func (in *Inbox) assemble(a *Arena, n, size int) bool {
 	if in.assembled && int(in.room) >= n {
 		return true
 	}
-	b, ok := a.Alloc(int(in.cur.Len) + n)
+	b, ok := a.Alloc(max(int(in.cur.Len)+n, size))
 	if !ok {
 		return false
 	}
@@ -133,7 +138,7 @@ func (in *Inbox) assemble(a *Arena, n int) bool {
 // the ring's chunks, and takes memory for the bytes it has received, however small the
 // pieces were that they came in. It fails when the arena is exhausted.
 func (in *Inbox) Settle(a *Arena) bool {
-	if in.cur.Len > 0 && a.IsReceiveChunk(in.cur.Block) && !in.assemble(a, 0) {
+	if in.cur.Len > 0 && a.IsReceiveChunk(in.cur.Block) && !in.assemble(a, 0, 0) {
 		return false
 	}
 	_, ok := in.Grow(a, in.queued)

@@ -35,6 +35,10 @@ func (p *Pipe) decide(next intake) {
 // Parting says that a reply is being given in parts.
 func (p *Pipe) Parting() bool { return p.intake == intakeParted }
 
+// roomAtOnceMax bounds the memory that is taken for a reply because a node announces its
+// size; beyond it memory follows what is received.
+const roomAtOnceMax = 1 << 20
+
 // isLarge says that the unfinished reply that starts with type byte is one to decide on.
 // Pushes, errors and replies that nobody waits for are not.
 func (p *Pipe) isLarge(first byte) bool {
@@ -55,6 +59,9 @@ func (p *Pipe) part(first byte, view buf.Slice) (Reply, Progress) {
 	p.shown = settled
 	return Reply{Request: p.oldest().Request, Bytes: view.Sub(0, uint32(settled))}, Part
 }
+
+// Coming is the least number of bytes that the unfinished reply has, as far as is known.
+func (p *Pipe) Coming() int { return p.scan.Announced() }
 
 // Settle moves what has been received out of the receive chunks, for a pipe that is not
 // read now. It fails when the arena is exhausted.

@@ -50,7 +50,7 @@ func (p *Pipe) Next(a *buf.Arena) (r Reply, got Progress, reason string) {
 			if r, got := p.part(frame[0], view); got != Waiting {
 				return r, got, ""
 			}
-			grown, ok := p.in.Grow(a, p.scan.Need())
+			grown, ok := p.in.GrowTo(a, p.scan.Need(), min(p.scan.Announced(), roomAtOnceMax))
 			if ok && !grown {
 				ok = p.in.Settle(a)
 			}

@@ -12,7 +12,7 @@ const (
 
 	// ExpectedBytesMax is how many bytes of replies a session may expect: its open
 	// requests times the size of its latest replies.
-	ExpectedBytesMax = 16 << 20
+	ExpectedBytesMax = 4 << 20
 )
 
 // mayOpenMore says that another request may be opened. One always may.

@@ -55,6 +55,15 @@ func (s *Session) AnswerPart(env *Env, seq uint32, part buf.Slice, last bool) {
 	s.unpark(env)
 }
 
+// Begun is how many bytes have been given of the reply to request seq, if it comes in
+// parts.
+func (s *Session) Begun(seq uint32) int {
+	if !s.IsNext(seq) {
+		return 0
+	}
+	return s.partial
+}
+
 // AnswerBytes is Answer for a reply that does not lie in the arena.
 func (s *Session) AnswerBytes(env *Env, seq uint32, reply []byte) {
 	if s.state == Dead {
@@ -186,10 +195,10 @@ func (s *Session) Sent(n int) {
 	invariant.Assert(s.unsent >= 0, "session: more sent than answered")
 }
 
-// CheckOutput closes the session when it has been over the soft output limit without
-// progress for too long. The worker calls it about once a second.
+// CheckOutput closes the session when it has been over the soft output limit, or held by
+// it, without progress for too long. The worker calls it about once a second.
 func (s *Session) CheckOutput(env *Env, now int64) {
-	if !env.overSoft(s.held()) {
+	if s.hold != HoldOutput && !env.overSoft(s.held()) {
 		s.stalled = 0
 		return
 	}

@@ -6,15 +6,15 @@ package session
 const (
 	// PressureBytes is how much memory a worker may use before the soft limit is
 	// SoftUnderPressure at most, and SoftForUnderPressure is the time over it.
-	PressureBytes = 256 << 20
+	PressureBytes = 128 << 20
 
 	// HighPressureBytes is how much it may use before the hard limit is
 	// HardUnderPressure at most.
-	HighPressureBytes = 1 << 30
+	HighPressureBytes = 512 << 20
 
 	SoftUnderPressure    = 1 << 20
 	SoftForUnderPressure = int64(1_000_000_000) // ns
-	HardUnderPressure    = 16 << 20
+	HardUnderPressure    = 8 << 20
 )
 
 // overSoft says that n bytes are more than may wait for a client whose requests are read.

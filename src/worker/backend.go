@@ -53,7 +53,7 @@ func (w *Worker) pipeFor(n *node, key pipe.Key) *backend {
 func (w *Worker) dial(n *node, key pipe.Key) *backend {
 	b, token := w.pipes.take()
 	key.Node = uint32(n.index)
-	b.Init(key, w.LargeReplyFrom)
+	b.Init(key, w.PartsFrom)
 	b.end = end{socket: ring.NoSocket, token: token, state: endOpening}
 	b.node = n
 	b.connecting = true
@@ -245,10 +245,11 @@ func (w *Worker) losePipe(b *backend, reason string) {
 			break
 		}
 		w.inFlight--
-		if parting {
+		if first := parting; first {
 			parting = false
-			w.breakReply(b, r)
-			continue
+			if w.breaksOff(r) {
+				continue
+			}
 		}
 		w.answerLost(b.node, r, sent, reason)
 	}

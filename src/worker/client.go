@@ -28,6 +28,7 @@ type client struct {
 	leases   []ring.Token // pipes that only this client uses
 	upload   ring.Token   // the pipe that takes the parts of a large request, 0 without
 	download ring.Token   // the pipe whose large reply is passed on, 0 without
+	tookAt   int64        // when the client last took some of a large reply, ns
 }
 
 const (

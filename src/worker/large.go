@@ -10,14 +10,17 @@ import (
 // that nobody waits for them and nobody keeps them whole. All in bytes.
 type Large struct {
 	LargeRequestFrom int // a longer request takes a connection of its own
-	LargeReplyFrom   int // a longer reply is passed on as it arrives; its connection takes no new requests
+	PartsFrom        int // a longer reply is passed on as it arrives
+	LargeReplyFrom   int // behind a longer reply nobody new has to wait, and a slow client holds it up
 	HeavyFrom        int // a session whose replies are longer than this takes connections of its own
 	StreamWindow     int // of what is passed on, so much may wait on its way
 }
 
 // The sizes in force.
 var (
-	LargeSizes = Large{LargeRequestFrom: 64 << 10, LargeReplyFrom: 1 << 20, HeavyFrom: 256 << 10, StreamWindow: 512 << 10}
+	LargeSizes = Large{
+		LargeRequestFrom: 64 << 10, PartsFrom: 32 << 10, LargeReplyFrom: 1 << 20, HeavyFrom: 256 << 10, StreamWindow: 512 << 10,
+	}
 
 	// StreamFrom is what session.Env has if it says nothing else. Requests up to it are
 	// kept whole, and can be sent again when they are redirected.
@@ -126,29 +129,40 @@ func (w *Worker) abortUpload(c *client) {
 	}
 }
 
-// decide says what becomes of a large reply that begins to arrive.
+// decide says what becomes of a reply that begins to arrive and is not short.
 func (w *Worker) decide(b *backend, r pipe.Reply) {
 	if r.Owner.Kind() == kindJoin {
 		b.TakeWhole() // its elements go between those of other nodes
 		return
 	}
-	w.detach(b)
 	c := w.clients.get(r.Owner)
+	large := b.Coming() > w.LargeReplyFrom
 	switch {
-	case c == nil && b.Len() == 1:
+	case c == nil && large && b.Len() == 1:
 		w.losePipe(b, "")
 	case c == nil:
 		b.TakeParts()
 	case c.IsNext(r.Seq):
 		b.TakeParts()
-		b.others = b.tenure == tenureShared || b.OthersBehind()
-		c.download = b.end.token
-		c.moved = w.now
-	default:
+		if large {
+			w.beginDownload(b, c)
+		}
+	case large:
+		w.detach(b)
 		w.stopReading(b, stoppedEarly)
 		w.early = append(w.early, b.end.token)
 		w.timers.Arm(w.now+earlyFor, timerEarly)
+	default:
+		b.TakeWhole()
 	}
+}
+
+// beginDownload makes a pipe serve the large reply to c, and nobody new.
+func (w *Worker) beginDownload(b *backend, c *client) {
+	w.detach(b)
+	b.others = b.tenure == tenureShared || b.OthersBehind()
+	c.download = b.end.token
+	c.tookAt = w.now
 }
 
 // earlyFor is how long a large reply waits for the earlier replies of its session. They
@@ -191,11 +205,17 @@ func (w *Worker) deliverPart(b *backend, r pipe.Reply, last bool) {
 	if last {
 		c.download = 0
 		w.goOn(c)
-	} else if c.leaving() > w.StreamWindow && !c.Done() && (!b.others || b.patience > 0) {
-		w.stopReading(b, stoppedSlow)
-		if b.others {
-			w.timers.Arm(w.now+b.patience, timerPatience|pipePayload(b.end.token))
-		}
+		return
+	}
+	if c.download == 0 && c.Begun(r.Seq) > w.LargeReplyFrom {
+		w.beginDownload(b, c) // its size was not known before
+	}
+	if c.download == 0 || c.leaving() <= w.StreamWindow || c.Done() || b.others && b.patience <= 0 {
+		return
+	}
+	w.stopReading(b, stoppedSlow)
+	if b.others {
+		w.timers.Arm(w.now+b.patience, timerPatience|pipePayload(b.end.token))
 	}
 }
 
@@ -218,6 +238,7 @@ func (c *client) leaving() int { return c.Out().Bytes() + c.end.out.Bytes() }
 
 // moveOn is called when a client has taken some of what it is sent.
 func (w *Worker) moveOn(c *client) {
+	c.tookAt = w.now
 	if b := w.downloadOf(c); b != nil && b.stopped == stoppedSlow && c.leaving() <= w.StreamWindow/2 {
 		w.readOnAgain(b)
 	}
@@ -245,7 +266,7 @@ func (w *Worker) sweepLarge(c *client) {
 	if b == nil || b.stopped != stoppedSlow {
 		return
 	}
-	if limit := &w.env.Output; limit.Soft > 0 && w.now-c.moved > limit.SoftFor {
+	if limit := &w.env.Output; limit.Soft > 0 && w.now-c.tookAt > limit.SoftFor {
 		c.Kill("output limit reached: no progress in a large reply")
 	}
 }
@@ -263,12 +284,15 @@ func (w *Worker) endDownload(c *client) {
 	}
 }
 
-// breakReply ends the client whose reply broke off.
-func (w *Worker) breakReply(b *backend, r pipe.Request) {
-	if c := w.clients.get(r.Owner); c != nil && c.download == b.end.token {
-		c.download = 0
-		c.Kill("the connection to the node was lost inside a reply")
-		w.touch(c)
+// breaksOff says that the client has a part of the reply to r already, and ends it.
+func (w *Worker) breaksOff(r pipe.Request) bool {
+	c := w.clients.get(r.Owner)
+	if c == nil || c.Begun(r.Seq) == 0 {
+		return false
 	}
+	c.download = 0
+	c.Kill("the connection to the node was lost inside a reply")
+	w.touch(c)
 	w.Arena.Release(r.Frame.Block)
+	return true
 }

@@ -130,7 +130,7 @@ func (r *run) options() worker.Options {
 	}
 	o.AcceptBurst = int64(c.Burst)
 	if c.Large > 0 {
-		o.Large = worker.Large{LargeRequestFrom: c.Large / 2, LargeReplyFrom: c.Large, HeavyFrom: c.Large, StreamWindow: c.Large}
+		o.Large = worker.Large{LargeRequestFrom: c.Large / 2, PartsFrom: c.Large / 2, LargeReplyFrom: c.Large, HeavyFrom: c.Large, StreamWindow: c.Large}
 		o.Session.StreamFrom = c.Large
 	}
 	if c.FindWindow {
