@@ -294,3 +294,20 @@ func TestTransitionsOfTheTable(t *testing.T) {
 		m.become(Quiet)
 	}()
 }
+
+// Samples are taken on the data path: neither they nor the end of a probe allocate.
+func TestNothingIsAllocated(t *testing.T) {
+	m := New(Normal)
+	const phases = 2 * int64(len(Windows)) * roundsMax
+	if n := testing.AllocsPerRun(1, func() {
+		for range phases {
+			m.Answered(1e6, 1000)
+			m.Tick(Sample{Took: Normal.Phase, Clients: 50, Commands: 1000, CPU: 6e6})
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	if m.Counts().Probes == 0 {
+		t.Error("no probe came to its end")
+	}
+}
