@@ -19,7 +19,7 @@ type Large struct {
 // The sizes in force.
 var (
 	LargeSizes = Large{
-		LargeRequestFrom: 64 << 10, PartsFrom: 32 << 10, LargeReplyFrom: 1 << 20, HeavyFrom: 256 << 10, StreamWindow: 512 << 10,
+		LargeRequestFrom: 64 << 10, PartsFrom: 32 << 10, LargeReplyFrom: 1 << 20, HeavyFrom: 256 << 10, StreamWindow: 256 << 10,
 	}
 
 	// StreamFrom is what session.Env has if it says nothing else. Requests up to it are
