@@ -2,7 +2,9 @@ package abuse
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"slices"
@@ -191,7 +193,7 @@ func garbageOfNodes(t *testing.T, e *harness.Env) {
 	p := harness.Start(t, harness.Options{
 		Engine: e.Engine, Checked: true, NoWait: true, Args: append(args, "--backend-timeout-ms", "300"),
 	})
-	c := p.Dial(t)
+	c, broken := p.Dial(t), 0
 	for i := 0; time.Now().Before(until); i++ {
 		// A garbled reply may be anything, but the proxy's own stay in their places.
 		key := fmt.Sprint("k", i%100)
@@ -205,6 +207,12 @@ func garbageOfNodes(t *testing.T, e *harness.Env) {
 		}
 		first, last := bulk(fmt.Sprint("before ", i)), bulk(fmt.Sprint("behind ", i))
 		replies, err := readTo(c.NetConn(), last)
+		if errors.Is(err, io.EOF) && p.LinesWith("lost inside a reply") > broken {
+			// The beginning of a large reply had been passed on when its node went wrong.
+			broken++
+			c = p.Dial(t)
+			continue
+		}
 		if err != nil || !bytes.HasPrefix(replies, first) {
 			t.Fatalf("round %d: %.200q, %v", i, replies, err)
 		}
