@@ -13,7 +13,7 @@
 // window 0, in the median of the rounds,
 //
 //   - a command takes clearly less processor time,
-//   - not many fewer commands are answered, and
+//   - not many fewer commands are answered, measured by what is saved, and
 //   - the 99th percentile of what nodes take to answer, as the worker sees it, is not
 //     much longer.
 //

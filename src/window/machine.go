@@ -216,11 +216,11 @@ func (m *Machine) settle() {
 func (m *Machine) decide(c *class) {
 	m.counts.Probes++
 	before := c.window
-	least := rateMin
+	rateMin := 0.0
 	if m.class < lowClasses {
-		least = rateMinLow
+		rateMin = rateMinLow
 	}
-	c.window = c.probe.winner(least)
+	c.window = c.probe.winner(rateMin)
 	if c.window > 0 {
 		m.counts.Keeps++
 	} else if before > 0 {

@@ -11,12 +11,16 @@ const (
 
 	// What a window must gain, and may cost, against window 0.
 	cpuMax  = 0.95 // CPU time per command
-	rateMin = 0.88 // commands per second
 	lateMax = 1.15 // 99th percentile of latency
 
-	// rateMinLow is rateMin for loads of the lowest classes. Their clients hardly wait for
-	// each other, so each notices the wait of its requests, which the latency of nodes does
-	// not show.
+	// ratePrice is the share of commands per second that may be lost for the share of CPU
+	// time that is saved: half of the CPU time is worth a fifth of the commands of clients
+	// that wait for each reply.
+	ratePrice = 0.4
+
+	// rateMinLow is what commands per second may come to at least in loads of the lowest
+	// classes. Their clients hardly wait for each other, so each notices the wait of its
+	// requests, which the latency of nodes does not show.
 	rateMinLow = 0.95
 
 	// gainsMin is in how many of all rounds a window must take less CPU time: a median
@@ -122,10 +126,12 @@ func (p *probe) verdict(i int) (v verdict) {
 }
 
 func (v verdict) isGood(rateMin float64) bool {
+	rateMin = max(rateMin, 1-ratePrice*(1-v.cpu))
 	return v.cpu <= cpuMax && v.gains >= gainsMin && v.rate >= rateMin && v.late <= lateMax
 }
 
-// winner is the window to be kept, of those that leave the share rateMin of the commands.
+// winner is the window to be kept, of those that leave at least the share rateMin of the
+// commands.
 func (p *probe) winner(rateMin float64) (best int) {
 	var cpu [len(Windows)]float64
 	lowest := 1.0

@@ -60,7 +60,7 @@ func TestAccidentsInSomeRounds(t *testing.T) {
 		if good {
 			want = 3
 		}
-		if got := p.winner(rateMin); got != want {
+		if got := p.winner(0); got != want {
 			t.Errorf("winner %d, want %d: %+v", got, want, p.verdict(3))
 		}
 	}
