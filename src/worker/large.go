@@ -171,12 +171,12 @@ func (w *Worker) beginDownload(b *backend, c *client) {
 const earlyFor = 20 * millisecond
 
 // decideEarly looks whether large replies that came early can go on.
-func (w *Worker) decideEarly(expired bool) {
-	waiting := w.early
-	w.early = w.early[len(w.early):]
-	for _, t := range waiting {
+func (w *Worker) decideEarly() {
+	n, kept := len(w.early), 0 // others may join them meanwhile
+	for i := range n {
+		t := w.early[i]
 		b := w.pipes.get(t)
-		if b == nil || b.stopped != stoppedEarly {
+		if b == nil || b.stopped != stoppedEarly || b.Len() == 0 {
 			continue
 		}
 		r := b.Asked()
@@ -184,13 +184,15 @@ func (w *Worker) decideEarly(expired bool) {
 		switch {
 		case c == nil || c.IsNext(r.Seq):
 			w.readOnAgain(b)
-		case expired:
+		case w.now-b.stoppedAt >= earlyFor:
 			b.TakeWhole()
 			w.readOnAgain(b)
 		default:
-			w.early = append(w.early, t)
+			w.early[kept] = t
+			kept++
 		}
 	}
+	w.early = append(w.early[:kept], w.early[n:]...)
 }
 
 // deliverPart passes a part of a large reply on.

@@ -38,19 +38,19 @@ func (w *Worker) forward(c *client, in session.Intent) {
 	if !w.keepsOrder(c, in.Slot) {
 		return
 	}
-	b, n := w.pipeOf(c, in.Slot)
-	if n != nil && (int(in.Frame.Len) > w.LargeRequestFrom || c.Heavy(w.HeavyFrom)) {
-		own, ok := w.ownPipe(c, n)
-		if !ok {
+	var b *backend
+	if index := w.route[in.Slot]; index != noNode && (int(in.Frame.Len) > w.LargeRequestFrom || c.Heavy(w.HeavyFrom)) {
+		var ok bool
+		if b, ok = w.ownPipe(c, w.nodes[index]); !ok {
 			return
-		}
-		if own != nil {
-			b = own
 		}
 	}
 	if b == nil {
-		w.refuse(c, in.Command, n)
-		return
+		var n *node
+		if b, n = w.pipeOf(c, in.Slot); b == nil {
+			w.refuse(c, in.Command, n)
+			return
+		}
 	}
 	if b.Full() {
 		w.holdFor(c, b)

@@ -49,7 +49,7 @@ func (w *Worker) expire() {
 		case timerPatience:
 			w.patienceOver(pipeToken(value))
 		case timerEarly:
-			w.decideEarly(true)
+			// What was early for so long is decided on at the end of this turn.
 		}
 	}
 }

@@ -200,7 +200,7 @@ func (w *Worker) Turn() {
 		}
 	}
 	if len(w.early) > 0 {
-		w.decideEarly(false)
+		w.decideEarly()
 	}
 	w.flush()
 	if w.now >= w.finder.next {

@@ -15,7 +15,7 @@ func TestPipe(t *testing.T) {
 		p := &backend{arena: newArena(t)}
 		return map[string]Verb{
 			"new": p.new, "ready": p.ready, "connected": p.connected, "push": p.push, "reserve": p.reserve, "send": p.send, "node": p.node,
-			"retire": p.retire, "close": p.close, "state": p.state,
+			"begin": p.begin, "extend": p.extend, "disown": p.disown, "take": p.take, "retire": p.retire, "close": p.close, "state": p.state,
 		}
 	})
 }
@@ -81,6 +81,46 @@ func (p *backend) request(owner int, frame buf.Slice) pipe.Request {
 	return pipe.Request{Owner: ring.Token(owner), Seq: uint32(owner), Frame: frame}
 }
 
+// begin queues the beginning of a request: the number of its owner, and the bytes.
+func (p *backend) begin(d *Directive) {
+	owner := d.Int()
+	frame, ok := p.arena.Copy([]byte(d.Word()))
+	p.now += time.Second
+	if !ok || !p.Begin(p.arena, int64(p.now), p.request(owner, frame)) {
+		d.Fail("no memory for the request")
+	}
+}
+
+// extend queues the next part of it, or the last.
+func (p *backend) extend(d *Directive) {
+	last := d.Flag("last")
+	part, ok := p.arena.Copy([]byte(d.Word()))
+	if !ok {
+		d.Fail("no memory for the request")
+	}
+	defer p.arena.Release(part.Block)
+	p.now += time.Second
+	if !p.Extend(p.arena, int64(p.now), part, last) {
+		d.Fail("no memory for the request")
+	}
+}
+
+// disown makes the reply to the newest request nobody's.
+func (p *backend) disown(d *Directive) { p.Disown() }
+
+// take decides about a large reply: whole, or parts.
+func (p *backend) take(d *Directive) {
+	switch how := d.Word(); how {
+	case "whole":
+		p.TakeWhole()
+	case "parts":
+		p.TakeParts()
+	default:
+		d.Fail("%q is neither whole nor parts", how)
+	}
+	p.replies(d)
+}
+
 // send hands to the node what may be sent.
 func (p *backend) send(d *Directive) {
 	if !p.MaySend() {
@@ -118,6 +158,14 @@ func (p *backend) replies(d *Directive) {
 			return
 		case pipe.Greeted:
 			d.Say("greeted")
+		case pipe.Large:
+			d.Say("large, for %d", reply.Owner)
+			return
+		case pipe.Part:
+			d.Say("part for %d: %s", reply.Owner, Show(p.arena.Bytes(reply.Bytes)))
+		case pipe.LastPart:
+			d.Say("last part for %d: %s", reply.Owner, Show(p.arena.Bytes(reply.Bytes)))
+			p.arena.Release(reply.Frame.Block)
 		case pipe.Got:
 			d.Say("for %d: %s to %s", reply.Owner, Show(p.arena.Bytes(reply.Bytes)), ShowRequests(p.arena.Bytes(reply.Frame))[0])
 			p.arena.Release(reply.Frame.Block)

@@ -35,11 +35,13 @@ type link struct {
 	node    netip.AddrPort // not valid for a client
 	token   ring.Token
 	armed   bool
-	arrived []byte // for the worker, and not received yet
-	ended   bool   // the far end has closed,
-	broken  bool   // or broken the connection
-	over    bool   // the worker knows
-	shut    bool   // the worker has closed
+	deaf    bool     // the far end takes nothing
+	sending *ring.Op // a send that waits for it, nil without one
+	arrived []byte   // for the worker, and not received yet
+	ended   bool     // the far end has closed,
+	broken  bool     // or broken the connection
+	over    bool     // the worker knows
+	shut    bool     // the worker has closed
 }
 
 const listener = ring.Socket(0)
@@ -121,14 +123,15 @@ func (r *scriptRing) do(op *ring.Op) {
 			r.event(ring.Event{Kind: ring.RecvEnded, Err: ring.ErrCanceled, Token: op.Token, Socket: op.Socket, Data: noData})
 		}
 	case ring.OpSend:
-		var sent []byte
-		for _, s := range op.Out {
-			sent = append(sent, r.arena.Bytes(s)...)
-		}
-		r.event(ring.Event{Kind: ring.Sent, Token: op.Token, Socket: op.Socket, N: uint32(len(sent)), Data: noData})
-		r.sent(l, sent)
+		send := *op
+		l.sending = &send
+		r.goOn(l)
 	case ring.OpShutdown:
 		r.shut(l)
+		if l.sending != nil {
+			l.sending = nil
+			r.event(ring.Event{Kind: ring.Sent, Err: ring.ErrReset, Token: op.Token, Socket: op.Socket, Data: noData})
+		}
 		if l.armed {
 			l.armed = false
 			r.event(ring.Event{Kind: ring.RecvEnded, Err: ring.ErrCanceled, Token: op.Token, Socket: op.Socket, Data: noData})
@@ -137,6 +140,22 @@ func (r *scriptRing) do(op *ring.Op) {
 		r.shut(l)
 		l.name = "" // nobody has the name any more
 	}
+}
+
+// goOn carries out a send when its far end takes something.
+func (r *scriptRing) goOn(l *link) {
+	if l.deaf || l.sending == nil {
+		return
+	}
+	var sent []byte
+	for _, s := range l.sending.Out {
+		sent = append(sent, r.arena.Bytes(s)...)
+	}
+	r.event(ring.Event{
+		Kind: ring.Sent, Token: l.sending.Token, Socket: l.sending.Socket, N: uint32(len(sent)), Data: buf.Slice{Block: buf.NoBlock},
+	})
+	l.sending = nil
+	r.sent(l, sent)
 }
 
 // shut is the worker closing its side.

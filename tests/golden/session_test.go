@@ -20,7 +20,7 @@ func TestSession(t *testing.T) {
 		c := &client{env: session.Env{Arena: newArena(t), Counters: &stats.Counters{}}}
 		return map[string]Verb{
 			"new": c.new, "client": c.request, "raw": c.raw, "flood": c.flood, "calm": c.calm, "reads": c.reads, "end": c.end,
-			"answer": c.answer, "bounce": c.bounce, "hold": c.holdNext, "room": c.room, "check": c.check, "drain": c.drain,
+			"answer": c.answer, "part": c.part, "bounce": c.bounce, "hold": c.holdNext, "room": c.room, "check": c.check, "drain": c.drain,
 			"free": c.free,
 		}
 	})
@@ -52,7 +52,8 @@ func (c *client) new(d *Directive) {
 		Output: session.OutputLimit{
 			Hard: int64(d.Number("hard", 0)), Soft: int64(d.Number("soft", 0)), SoftFor: int64(d.Span("softfor", 0)),
 		},
-		Server: session.Server{Name: v.Engine, Version: fmt.Sprintf("%d.%d.0", v.Major, v.Minor)},
+		StreamFrom: d.Number("streamfrom", 1<<20),
+		Server:     session.Server{Name: v.Engine, Version: fmt.Sprintf("%d.%d.0", v.Major, v.Minor)},
 	}
 	env.UseTable(command.ForEngine(v.Engine, v.Major, v.Minor))
 	*c = client{env: env}
@@ -84,11 +85,16 @@ func (c *client) receive(d *Directive, b []byte) {
 func (c *client) serve(d *Directive) {
 	kinds := map[session.IntentKind]string{
 		session.Forward: "forward", session.ForwardAny: "forward anywhere", session.Split: "split", session.Local: "local",
+		session.Begin: "begin", session.BeginAny: "begin anywhere",
 	}
 	for {
 		in := c.Next(&c.env)
 		if in.Kind == session.Nothing {
 			break
+		}
+		if in.Kind == session.Part {
+			c.pass(d, in)
+			continue
 		}
 		switch c.next {
 		case "order":
@@ -98,7 +104,7 @@ func (c *client) serve(d *Directive) {
 		default:
 			frame := ShowRequests(c.env.Arena.Bytes(in.Frame))[0]
 			seq := c.Accept(&c.env, in.Command)
-			if in.Kind == session.Forward {
+			if in.Kind == session.Forward || in.Kind == session.Begin {
 				d.Say("%d: %s to slot %d: %s", seq, kinds[in.Kind], in.Slot, frame)
 			} else {
 				d.Say("%d: %s: %s", seq, kinds[in.Kind], frame)
@@ -107,6 +113,20 @@ func (c *client) serve(d *Directive) {
 		c.next = ""
 	}
 	c.tell(d)
+}
+
+// pass takes a part of a large request. The hold for a pipe comes behind it.
+func (c *client) pass(d *Directive, in session.Intent) {
+	if in.Last {
+		d.Say("last part: %s", Show(c.env.Arena.Bytes(in.Frame)))
+	} else {
+		d.Say("part: %s", Show(c.env.Arena.Bytes(in.Frame)))
+	}
+	c.Took(&c.env)
+	if c.next == "pipe" {
+		c.HoldForPipe()
+		c.next = ""
+	}
 }
 
 // goOn is what a worker does when something has changed that may have held the session.
@@ -127,6 +147,19 @@ func (c *client) answer(d *Directive) {
 	}
 	c.Answer(&c.env, uint32(seq), s)
 	c.env.Arena.Release(s.Block)
+	c.goOn(d)
+}
+
+// part gives a part of the reply to a request: its number, and the bytes.
+func (c *client) part(d *Directive) {
+	last := d.Flag("last")
+	seq := d.Int()
+	s, ok := c.env.Arena.Copy([]byte(d.Word()))
+	if !ok {
+		d.Fail("no memory for the reply")
+	}
+	defer c.env.Arena.Release(s.Block)
+	c.AnswerPart(&c.env, uint32(seq), s, last)
 	c.goOn(d)
 }
 

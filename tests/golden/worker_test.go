@@ -24,7 +24,7 @@ func TestWorker(t *testing.T) {
 		p := newPlay(t)
 		verbs := map[string]Verb{
 			"client": p.client, "raw": p.raw, "reply": p.reply, "advance": p.advance, "close": p.close, "reset": p.reset,
-			"map": p.publish, "node": p.node, "left": p.left,
+			"map": p.publish, "node": p.node, "left": p.left, "reads": p.reads, "large": p.large,
 		}
 		for name, do := range verbs {
 			verbs[name] = func(d *Directive) {
@@ -54,18 +54,24 @@ type play struct {
 
 func newPlay(t *testing.T) *play {
 	p := &play{arena: newArena(t)}
-	p.ring = newRing(p.arena)
 	p.slots = mapOf(func(s int) int { return 1 + s*primaries/slot.Count })
+	p.start(worker.Large{}, session.Env{}, 100)
+	return p
+}
+
+// start begins the play with a new worker.
+func (p *play) start(sizes worker.Large, env session.Env, private int) {
+	p.ring = newRing(p.arena)
+	env.Limits, env.FreshLimits = resp.Authenticated, resp.Unauthenticated
 	p.worker = worker.New(worker.Options{
 		Ring: p.ring, Arena: p.arena, Listeners: []ring.Socket{listener}, Shared: &p.shared, Board: &p.board,
 		Log:     slog.New(slog.DiscardHandler),
-		Session: session.Env{Limits: resp.Authenticated, FreshLimits: resp.Unauthenticated},
-		Table:   command.ForEngine(topology.EngineRedis, 7, 0), Lanes: 1, MaxRedirects: 7, MaxClients: 10_000,
+		Session: env, Large: sizes, PrivateMax: private,
+		Table: command.ForEngine(topology.EngineRedis, 7, 0), Lanes: 1, MaxRedirects: 7, MaxClients: 10_000,
 		Topology: func() *topology.Snapshot { return p.slots },
 		Wish:     func() { p.wished = true },
 		Resolve:  resolve, Admin: &admin.Server{},
 	})
-	return p
 }
 
 // resolve knows addresses only, no names.
@@ -201,6 +207,29 @@ func (p *play) node(d *Directive) {
 	p.ring.refusing[addr], p.ring.stalling[addr] = d.Flag("refuses"), d.Flag("stalls")
 	p.ring.greeting[addr] = d.Option("greets", "")
 	p.ring.answerDials()
+}
+
+// large, which a script begins with, says from which sizes on frames are large, all in bytes:
+// requests take a connection of their own, are passed on, replies come in parts, hold up
+// nobody new, are heavy; how much of them may wait on its way; and how many connections of
+// their own there may be to a node.
+func (p *play) large(d *Directive) {
+	sizes := worker.Large{
+		LargeRequestFrom: d.Number("own", 60), PartsFrom: d.Number("parts", 60), LargeReplyFrom: d.Number("reply", 60),
+		HeavyFrom: d.Number("heavy", 1<<20), StreamWindow: d.Number("window", 100),
+	}
+	env := session.Env{
+		StreamFrom: d.Number("stream", 100),
+		Output:     session.OutputLimit{Soft: int64(d.Number("soft", 0)), SoftFor: int64(d.Span("softfor", 0))},
+	}
+	p.start(sizes, env, d.Number("private", 100))
+}
+
+// reads says whether a client, or a node, takes what it is sent from now on.
+func (p *play) reads(d *Directive) {
+	l := p.link(d, d.Word())
+	l.deaf = d.Word() == "no"
+	p.ring.goOn(l)
 }
 
 // left tells what the worker holds.
