@@ -106,6 +106,9 @@ func (p *Pipe) OthersBehind() bool {
 	return false
 }
 
+// Moved notes that some of the request that has begun has left.
+func (p *Pipe) Moved(now int64) { p.newest().since = now }
+
 // Begun says that the newest request is not whole yet.
 func (p *Pipe) Begun() bool { return p.begun }
 

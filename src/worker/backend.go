@@ -156,7 +156,11 @@ func (w *Worker) pipeSent(b *backend, ev *ring.Event) {
 	} else if b.MaySend() {
 		w.touchPipe(b)
 	}
-	if b.Begun() && len(b.waiters) > 0 && w.unsent(b) <= w.StreamWindow/2 {
+	if !b.Begun() {
+		return
+	}
+	b.Moved(w.now)
+	if len(b.waiters) > 0 && w.unsent(b) <= w.StreamWindow/2 {
 		w.wakeWaiters(b)
 	}
 }

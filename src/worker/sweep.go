@@ -127,11 +127,14 @@ func (w *Worker) sweepReplies() {
 	w.pipes.each(w.sweepPipe)
 }
 
-// sweepPipe resets a pipe whose oldest request has waited too long.
+// sweepPipe resets a pipe whose oldest request has waited too long. What waits for a client
+// does not count: a large reply that it takes slowly, a large request that it sends slowly.
 func (w *Worker) sweepPipe(b *backend) {
-	if at, ok := b.Oldest(); ok && b.stopped == readOn && !b.Begun() && w.now-at > w.BackendTimeout {
-		w.losePipe(b, "no reply within backend-timeout-ms")
+	at, ok := b.Oldest()
+	if !ok || b.stopped != readOn || b.Begun() && w.unsent(b) == 0 || w.now-at <= w.BackendTimeout {
+		return
 	}
+	w.losePipe(b, "no reply within backend-timeout-ms")
 }
 
 // drain begins the end of the worker: nothing is accepted any more. At the cutoff what is
