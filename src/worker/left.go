@@ -15,7 +15,7 @@ func (w *Worker) sweepLeft(c *client) {
 	if n != c.answered || c.Pending() == 0 && c.Holding() == session.HoldNone || c.leaving() > 0 {
 		c.answered, c.waits = n, w.now
 	}
-	if w.BackendTimeout > 0 && c.upload == 0 {
+	if w.BackendTimeout > 0 {
 		return // it gets its replies, whatever they are
 	}
 	if w.now-max(c.waits, c.heard) < leftAfter {

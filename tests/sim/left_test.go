@@ -133,11 +133,17 @@ func TestHalfClosedClientReadsSlowly(t *testing.T) {
 	r.close()
 }
 
-// TestClientLeavesInsideALargeRequest that a node does not take: no time limit for replies
-// ends that.
-func TestClientLeavesInsideALargeRequest(t *testing.T) {
+// TestNodeHangsInsideALargeRequest: the client leaves and is closed, or stays and is told
+// when the time for replies is over.
+func TestNodeHangsInsideALargeRequest(t *testing.T) {
+	hangInside(t, 0)
+	hangInside(t, 500*millisecond)
+}
+
+func hangInside(t *testing.T, timeout int64) {
+	t.Helper()
 	w := newWorld(1, nil)
-	c := Config{Sessions: 100, Chunks: 64, Room: 4 << 10, Latency: 10 * microsecond, Lanes: 1, Depth: 1, Large: 1000, Private: 10, Timeout: 500 * millisecond}
+	c := Config{Sessions: 100, Chunks: 64, Room: 4 << 10, Latency: 10 * microsecond, Lanes: 1, Depth: 1, Large: 1000, Private: 10, Timeout: timeout}
 	r := newRun(w, c, make(region, regionBytes), nil)
 	r.cluster.start()
 	r.turnUntil(w.now + second)
@@ -153,8 +159,12 @@ func TestClientLeavesInsideALargeRequest(t *testing.T) {
 		n.stallUntil = w.now + 60*second
 	}
 	r.turnUntil(w.now + 2*second)
-	if n := r.worker.Census(); n.Clients != 1 || n.InFlight != 1 {
-		t.Fatalf("%+v, want one client with a request under way", n)
+	open := 1
+	if timeout > 0 {
+		open = 0
+	}
+	if n := r.worker.Census(); n.Clients != 1 || n.InFlight != open {
+		t.Fatalf("%+v, want one client with %d requests under way", n, open)
 	}
 	sender.leave()
 	sender.end.reset()
