@@ -12,7 +12,7 @@ CLUSTER := .cache/run
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run stop test soak lint race fuzz bench sim invariants golden uringabi generate servers FORCE
+.PHONY: help build run stop test soak lint race fuzz bench sim mutants invariants golden uringabi generate servers FORCE
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -71,6 +71,9 @@ instructions: ## count the instructions of a request under callgrind
 
 sim: ## run 5000 seeds of the simulator, or show one with SEED=n
 	$(GO) test ./tests/sim -count=1 $(if $(SEED),-run 'TestSeed$$' -seed $(SEED) -show,-seeds 5000)
+
+mutants: ## build the program with one defect after the other, each of which the simulator must notice
+	$(GO) test ./tests/sim/mutation -count=1 -timeout 60m -all
 
 invariants: ## run the simulator and the unit tests with released buffers overwritten
 	$(GO) test -tags invariants ./src/... ./tests/sim

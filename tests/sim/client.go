@@ -3,6 +3,8 @@ package sim
 import (
 	"bytes"
 	"fmt"
+
+	"mithril/src/worker"
 )
 
 // ending is how a session leaves.
@@ -15,6 +17,7 @@ const (
 	endQuit                    // sends QUIT, and something behind it
 	endMalformed               // sends what is no request
 	endHTTP                    // sends what a browser would
+	endStay                    // does nothing more, until the proxy closes
 	endAbort                   // breaks the connection at any time
 )
 
@@ -42,6 +45,8 @@ type client struct {
 	rushing bool // nothing is delayed any more
 	acting  bool
 	done    bool
+	clearAt int64 // since when out is empty
+	doneAt  int64
 }
 
 // malformed are last words and what a server says to them.
@@ -106,7 +111,7 @@ func (c *client) abort() {
 
 // leave makes the client deaf to its connection.
 func (c *client) leave() {
-	c.done = true
+	c.done, c.doneAt = true, c.world.now
 	c.end.watch(func() {}, func() {})
 }
 
@@ -119,8 +124,11 @@ func (c *client) act() {
 	pause := int64(0)
 	if !c.rushing {
 		pause = c.world.between(0, 200*microsecond)
-		if c.got == c.sent {
+		switch {
+		case c.got == c.sent:
 			pause = c.world.between(0, c.config.Pace)
+		case c.config.Trickle > 0:
+			pause = c.world.between(0, c.config.Trickle)
 		}
 	}
 	c.world.after(pause, func() {
@@ -136,6 +144,9 @@ func (c *client) write() {
 	for c.sent < len(c.requests) && c.sent-c.got < c.depth {
 		c.out = append(c.out, c.requests[c.sent].wire...)
 		c.sent++
+		if c.config.Trickle > 0 && !c.rushing && c.world.chance(0.5) {
+			break
+		}
 	}
 	most := len(c.out)
 	switch {
@@ -147,6 +158,9 @@ func (c *client) write() {
 	}
 	n := c.end.out.write(c.out[:most])
 	c.out = c.out[n:]
+	if n > 0 && len(c.out) == 0 {
+		c.clearAt = c.world.now
+	}
 	if c.end.out.broken {
 		return
 	}
@@ -157,6 +171,8 @@ func (c *client) write() {
 		}
 	case c.sent == len(c.requests):
 		c.allSent()
+	case c.sent-c.got < c.depth:
+		c.act()
 	}
 }
 
@@ -216,6 +232,24 @@ func (c *client) reply(reply []byte) {
 	}
 }
 
+// idleGrace is longer than a request and the end of a connection are on their way.
+const idleGrace = 100 * millisecond
+
+// expectsParts says that a reply is due that is passed on in parts.
+func (c *client) expectsParts() bool {
+	for _, q := range c.requests[c.got:c.sent] {
+		for i := range q.executions {
+			if len(q.executions[i].reply) > worker.LargeSizes.PartsFrom {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isOpen says that a request is for a node and has not been executed.
+func (q *request) isOpen() bool { return q.local == nil && len(q.executions) == 0 }
+
 // closed judges the end of the connection by the proxy.
 func (c *client) closed() {
 	c.leave()
@@ -224,11 +258,18 @@ func (c *client) closed() {
 	for want > 0 && c.requests[want-1].behind {
 		want--
 	}
+	waits := c.got < min(c.sent, want) && len(c.out) == 0 && c.world.now-c.clearAt > idleGrace && c.requests[c.got].isOpen()
 	switch {
-	case c.ending == endHTTP || c.config.closesSessions():
+	case c.ending == endHTTP:
 		return // the proxy says nothing more, to earlier requests neither
+	case waits && c.config.closesIdleOnly():
+		c.world.fail("session %d was closed while it waits for the reply to %s", c.number, c.requests[c.got])
+	case c.config.closesSessions():
+		return
 	case c.config.Stop > 0 && c.got == 0:
 		return // it was never accepted
+	case c.config.losesConnections() && c.expectsParts():
+		return // a large reply has broken off
 	case c.got < want:
 		c.world.fail("session %d was closed by the proxy with %d of %d replies", c.number, c.got, want)
 	case len(c.in) > 0:
@@ -241,7 +282,7 @@ func (c *client) closed() {
 // rush makes the client go on as fast as it can, for the end of the run.
 func (c *client) rush() {
 	c.rushing = true
-	if c.ending == endAbort && !c.done && !c.stubborn {
+	if !c.done && (c.ending == endAbort && !c.stubborn || c.ending == endStay && !c.config.endsStaying()) {
 		c.abort()
 	}
 	if c.end != nil && !c.done {

@@ -18,6 +18,9 @@ type cluster struct {
 	faults *Faults
 	judge  *judge
 	nodes  []*node
+	ring   *Ring
+
+	slowness int64 // that every connect takes, ns; 0: as long as the faults say
 
 	tags   []string // hash tags that clients use
 	moving []move   // slots in migration, with the node they go to
@@ -41,7 +44,11 @@ func newCluster(w *World, c *Config, j *judge, f *Faults) *cluster {
 		}
 		k.nodes = append(k.nodes, n)
 	}
-	for i := range 9 {
+	tags := 9
+	if c.Tags > 0 {
+		tags = c.Tags
+	}
+	for i := range tags {
 		k.tags = append(k.tags, string(rune('a'+i)))
 	}
 	k.rested = make([]int64, len(k.tags))
@@ -66,6 +73,17 @@ func (k *cluster) start() {
 	}
 	k.every(20*millisecond, &f.Migrate, k.migrate)
 	k.every(50*millisecond, &f.Failover, k.failover)
+	k.every(20*millisecond, &f.Refresh, k.fetch)
+	k.every(50*millisecond, &f.SelfMoved, k.fool)
+}
+
+// fool lets a node that has been serving on a connection redirect to itself there.
+func (k *cluster) fool() {
+	n := k.nodes[k.world.rng.IntN(len(k.nodes))]
+	if len(n.conns) > 0 && k.world.now-n.fooledAt > foolingPause {
+		n.fooledAt = k.world.now
+		n.conns[k.world.rng.IntN(len(n.conns))].selfMoved = true
+	}
 }
 
 // failover lets a node die and another one, at a new address, take its place with all
@@ -76,6 +94,7 @@ func (k *cluster) failover() {
 	k.world.trace("failover", int64(n.index), int64(k.failovers), nil)
 	k.former = append(k.former, n.addr)
 	n.addr = netip.AddrPortFrom(n.addr.Addr(), uint16(7000+primaries+k.failovers))
+	n.failedIn = 0
 	if k.world.chance(0.5) {
 		n.breakAll()
 	}
@@ -117,6 +136,9 @@ func (n *node) suffer(p *float64, act func(for_ int64)) {
 func (k *cluster) heal() {
 	for _, n := range k.nodes {
 		n.refuseUntil, n.stallUntil, n.downUntil = 0, 0, 0
+		for _, c := range n.conns {
+			c.selfMoved = false
+		}
 	}
 	k.healed = k.world.now + second
 	k.world.after(second/2, func() {
@@ -138,8 +160,13 @@ func (k *cluster) connect(addr netip.AddrPort) (takes int64, err ring.Err, accep
 		if w.chance(k.faults.NodeSlowDial) {
 			takes = w.between(0, 3*second)
 		}
+		if k.slowness > 0 {
+			takes = k.slowness
+		}
+		n.judgeDial()
 		if n.refuseUntil > w.now || w.chance(k.faults.NodeRefuse) {
-			return takes, ring.ErrRefused, nil
+			reasons := [...]ring.Err{ring.ErrRefused, ring.ErrRefused, ring.ErrUnreachable, ring.ErrTimedOut, ring.ErrDescriptors, ring.ErrOther}
+			return takes, reasons[w.rng.IntN(len(reasons))], nil
 		}
 		return takes, ring.ErrNone, func() *end {
 			if n.addr != addr {
@@ -152,6 +179,35 @@ func (k *cluster) connect(addr netip.AddrPort) (takes int64, err ring.Err, accep
 		w.fail("connect to %s, where no node has ever been", addr)
 	}
 	return takes, ring.ErrRefused, nil
+}
+
+const (
+	// dialPauseMin is the shortest pause after a dial that has failed.
+	dialPauseMin = 20 * millisecond
+	// greetingTravel is longer than the answer to a greeting takes to the worker, which
+	// then forgets the failures before.
+	greetingTravel = 100 * millisecond
+	// dialGivenUp is the shortest time after which the worker may give up a dial.
+	dialGivenUp = 200 * millisecond
+)
+
+// judgeDial expects a pause after a dial that has failed. Those of one turn may all fail.
+func (n *node) judgeDial() {
+	w := n.cluster.world
+	again := w.now - n.failedAt
+	if n.failedIn > 0 && n.cluster.ring.turns > n.failedIn+1 && again < dialPauseMin && w.now-n.greetedAt > greetingTravel {
+		w.fail("node %d is dialed %d us after a dial has failed", n.index, again/microsecond)
+	}
+}
+
+// failed is network.failed. The failure of a dial that has taken long may not count: the
+// worker may have given it up.
+func (k *cluster) failed(addr netip.AddrPort, took int64) {
+	for _, n := range k.nodes {
+		if n.addr == addr && took < dialGivenUp {
+			n.failedIn, n.failedAt = k.ring.turns, k.world.now
+		}
+	}
 }
 
 // wish is the worker's wish for a new map.

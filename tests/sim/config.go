@@ -22,6 +22,8 @@ type Config struct {
 	ValueBytes  int   // of a value, at most
 	Bulky       bool  // most values are as long, not a few
 	Pace        int64 // most that a session waits between requests, ns
+	Trickle     int64 // most between requests that it need not wait with, ns; 0: it sends them together
+	Tags        int   // hash tags, and so slots, that sessions use; 0: all there are
 	Password    bool
 	MaxClients  int   // 0: as many as there are
 	Burst       int   // connections that may come before the worker counts them, as it believes
@@ -35,7 +37,7 @@ type Config struct {
 	BatchWindow int64 // ns
 	FindWindow  bool  // up to BatchWindow the worker finds its own
 	Timeout     int64 // backend-timeout, ns; 0: none
-	Large       int   // bytes from which on frames are large; 0: as in production, that is, none is
+	Large       int   // bytes from which on frames are large; 0: as in production, that is, hardly any is
 	Private     int   // connections to a node that are not shared, at most
 
 	// Probabilities, of one occasion each.
@@ -46,6 +48,7 @@ type Config struct {
 type Faults struct {
 	ShortSend    float64 // a send reports fewer bytes than asked
 	ShortRecv    float64 // received bytes come in small pieces, down to one
+	Crumbs       float64 // a connection that takes and gives its bytes one by one, for long
 	NoBuffers    float64 // a receive ends although there are chunks
 	Backlog      float64 // a turn gets only a few of its events
 	Late         float64 // the end of a send, or of a receive that was stopped, is told late
@@ -65,6 +68,8 @@ type Faults struct {
 	NodeDown     float64 // a node says CLUSTERDOWN for a while
 	Push         float64 // a push precedes a reply on a RESP3 connection
 	Migrate      float64 // slots are moved, this share of the time
+	LateImport   float64 // the target of a move is told after its source
+	Refresh      float64 // a map is fetched though nobody wishes for one
 	LateMap      float64 // a map takes long from fetch to publication
 	Abort        float64 // a client breaks its connection
 	SlowReader   float64 // a client that reads late
@@ -82,14 +87,14 @@ type fault struct {
 // list names the faults, for swarm testing, shrinking and printing.
 func (f *Faults) list() []fault {
 	return []fault{
-		{"short-send", &f.ShortSend, 0.5}, {"short-recv", &f.ShortRecv, 0.5}, {"no-buffers", &f.NoBuffers, 0.1},
+		{"short-send", &f.ShortSend, 0.5}, {"short-recv", &f.ShortRecv, 0.5}, {"crumbs", &f.Crumbs, 0.2}, {"no-buffers", &f.NoBuffers, 0.1},
 		{"backlog", &f.Backlog, 0.5}, {"late", &f.Late, 0.3}, {"stale", &f.Stale, 0.05}, {"wake", &f.Wake, 0.05},
 		{"descriptors", &f.Descriptors, 0.3}, {"node-reset", &f.NodeReset, 0.3}, {"node-stall", &f.NodeStall, 0.3},
 		{"node-slow-dial", &f.NodeSlowDial, 0.5}, {"node-refuse", &f.NodeRefuse, 0.5}, {"node-greeting", &f.NodeGreeting, 0.3},
 		{"mid-reply", &f.MidReply, 0.01}, {"bad-reply", &f.BadReply, 0.01}, {"bad-redirect", &f.BadRedirect, 0.1},
 		{"failover", &f.Failover, 0.1}, {"self-moved", &f.SelfMoved, 0.3}, {"node-down", &f.NodeDown, 0.2}, {"push", &f.Push, 0.2},
-		{"migrate", &f.Migrate, 1},
-		{"late-map", &f.LateMap, 1}, {"abort", &f.Abort, 0.4}, {"slow-reader", &f.SlowReader, 0.3},
+		{"migrate", &f.Migrate, 1}, {"late-import", &f.LateImport, 1},
+		{"refresh", &f.Refresh, 1}, {"late-map", &f.LateMap, 1}, {"abort", &f.Abort, 0.4}, {"slow-reader", &f.SlowReader, 0.3},
 		{"bytewise-send", &f.BytewiseSend, 0.3}, {"malformed", &f.Malformed, 0.4},
 	}
 }
@@ -113,6 +118,12 @@ func NewConfig(seed uint64) Config {
 		Pace:       int64(pick(0, 1, 20)) * millisecond,
 		Password:   rng.IntN(4) == 0,
 		SoftOutput: int64(pick(0, 0, 4<<10, 256<<10)),
+	}
+	if rng.IntN(4) == 0 {
+		c.Trickle = int64(pick(100, 1000, 5000)) * microsecond
+	}
+	if rng.IntN(4) == 0 {
+		c.Tags = 1 + rng.IntN(3)
 	}
 	if c.Room < 4<<10 {
 		c.ValueBytes = min(c.ValueBytes, 3000)
@@ -170,6 +181,7 @@ func (c *Config) odd(rng *rand.Rand) {
 
 // theme lets some seeds combine what chance seldom brings together.
 func (c *Config) theme(rng *rand.Rand) {
+	pick := func(list ...int) int { return list[rng.IntN(len(list))] }
 	switch rng.IntN(8) {
 	case 0: // slow readers of values that are sent by reference, and hardly a receive chunk
 		c.Chunks, c.Room, c.ValueBytes, c.Bulky, c.Depth, c.Sessions = 4, 4<<10, 6000, true, 64, 16
@@ -178,10 +190,14 @@ func (c *Config) theme(rng *rand.Rand) {
 		if rng.IntN(2) == 0 {
 			c.SoftOutput = 4 << 10
 		}
-	case 1: // slots that move all the time under sessions that wait for each reply, or do not
-		c.F.Migrate, c.Pace, c.Sessions = 1, 4*millisecond, 16
+	case 1, 2: // slots that move all the time under sessions that wait for each reply, or do not
+		c.F.Migrate, c.F.LateImport, c.Pace, c.Trickle, c.Sessions, c.Requests = 1, 0.5, 4*millisecond, int64(pick(1, 3, 20, 60))*millisecond, 16, 60
 		c.Depth = 1 + 7*rng.IntN(2)
-		c.F.SelfMoved, c.F.BadRedirect = 0, 0
+		c.Tags = 2 + 7*rng.IntN(2)
+		c.Weights[opGet], c.Weights[opSet], c.Weights[opMset] = 10, 10, 4
+		c.Latency = int64(pick(100, 3000)) * microsecond
+		c.F.BadRedirect, c.F.Refresh = 0, rng.Float64()
+		c.F.SelfMoved = rng.Float64() * float64(rng.IntN(2))
 	}
 }
 
@@ -202,7 +218,8 @@ func (c *Config) String() string {
 		name  string
 		value int64
 	}{
-		{"pace ms", c.Pace / millisecond}, {"maxclients", int64(c.MaxClients)}, {"burst", int64(c.Burst)}, {"soft output", c.SoftOutput},
+		{"pace ms", c.Pace / millisecond}, {"trickle us", c.Trickle / microsecond}, {"tags", int64(c.Tags)},
+		{"maxclients", int64(c.MaxClients)}, {"burst", int64(c.Burst)}, {"soft output", c.SoftOutput},
 		{"batch window us", c.BatchWindow / microsecond},
 		{"timeout ms", c.Timeout / millisecond}, {"hard output", c.HardOutput}, {"idle ms", c.Idle / millisecond},
 		{"large from", int64(c.Large)}, {"private", int64(c.Private)},
@@ -234,6 +251,15 @@ func (c *Config) losesConnections() bool {
 // redirects says that nodes may redirect requests.
 func (c *Config) redirects() bool {
 	return c.F.Migrate+c.F.SelfMoved+c.F.BadRedirect+c.F.LateMap+c.F.Failover > 0
+}
+
+// endsStaying says that the proxy closes sessions that do nothing.
+func (c *Config) endsStaying() bool { return c.Idle > 0 || c.Cutoff }
+
+// closesIdleOnly says that the proxy closes sessions that do nothing, and no other that
+// has done nothing wrong.
+func (c *Config) closesIdleOnly() bool {
+	return c.Idle > 0 && c.SoftOutput == 0 && c.HardOutput == 0 && c.Scarce == 0 && c.Stop == 0
 }
 
 // closesSessions says that the proxy may close a session that has done nothing wrong.

@@ -19,7 +19,8 @@
 //
 //	faults    sessions run while the faults of the seed's Config strike
 //	calm      no more faults: what is outstanding must finish within calmTime
-//	probe     new sessions write and read every slot and get no error at all
+//	probe     new sessions write and read every slot, get no error at all and wait for
+//	          nothing but the network
 //
 // and then everything is closed and counted: no block of the arena, no timer but the
 // worker's own, no join and no request may be left.
@@ -31,11 +32,18 @@
 //     whose outcome is unknown at most once; one that was refused not at all.
 //   - Requests of one session take effect in the order sent, per slot; while a slot is
 //     being moved, per key.
+//   - A request comes to nodes as often as redirects may be followed, with the waits between
+//     that are due; after ASK at the node it names, with ASKING; and on connections that
+//     speak the session's protocol. (REDIR1, REDIR2, PROTO4)
 //   - No redirect reaches a client. Errors appear only if the seed has faults that
 //     explain them.
 //   - The worker keeps the contract of package ring: one send in flight per socket, a
 //     close only when nothing is armed.
-//   - What nodes receive are well-formed requests.
+//   - What nodes receive are well-formed requests. One that has refused a connection is left
+//     alone for a while.
+//
+// That defects would be noticed is proved by mutants: those of mutant.go change what
+// passes the ring, those of package mutation the program itself.
 //
 // A failing seed is shrunk by switching off what it does not need, and printed:
 //

@@ -46,6 +46,10 @@ type request struct {
 	behind          bool                      // sent behind the session's last request: must not be answered
 	local           func(reply []byte) string // for requests that no node sees: what is wrong with a reply, if anything
 	alone           bool                      // the session has one request under way at a time
+	proto           int                       // of the session when it sends the request
+	tries           []int                     // by item: how often a node has seen it
+	triedAt         []int64                   // by item: and when last
+	asked           []*node                   // by item: where an ASK has sent it that is not followed yet
 	executions      []execution
 	outcome         outcome
 }
@@ -54,12 +58,61 @@ func (q *request) String() string {
 	return fmt.Sprintf("session %d request %d %s", q.session, q.number, clip(q.wire))
 }
 
+const (
+	// maxRedirects is how many redirects the proxy is told to follow.
+	maxRedirects = 7
+	// firstWait is how long it waits before it follows a second one; then the wait doubles.
+	firstWait = 2 * millisecond
+)
+
+// tried notes that a request has come to a node, whether or not it is for that node.
+func (j *judge) tried(c *nodeConn, marks []mark, asking bool) {
+	m := marks[0]
+	if m.session >= len(j.sessions) || m.request >= len(j.sessions[m.session]) {
+		j.world.fail("node %d got request %d of session %d, which does not exist", c.node.index, m.request, m.session)
+	}
+	q := j.sessions[m.session][m.request]
+	if q.proto != c.proto {
+		j.world.fail("node %d got %s in RESP%d, the session speaks RESP%d", c.node.index, q, c.proto, q.proto)
+	}
+	if q.tries == nil {
+		n := max(1, len(q.keys))
+		q.tries, q.triedAt, q.asked = make([]int, n), make([]int64, n), make([]*node, n)
+	}
+	for _, m := range marks {
+		if m.item >= len(q.tries) {
+			continue // executed will say what is wrong with it
+		}
+		switch to := q.asked[m.item]; {
+		case to != nil && to != c.node:
+			j.world.fail("item %d of %s came to node %d, an ASK had sent it to node %d", m.item, q, c.node.index, to.index)
+		case to != nil && !asking:
+			j.world.fail("item %d of %s came to node %d without ASKING", m.item, q, c.node.index)
+		case to == nil && asking:
+			j.world.fail("item %d of %s came to node %d with ASKING, which no ASK had asked for", m.item, q, c.node.index)
+		}
+		q.asked[m.item] = nil
+		if q.tries[m.item]++; q.tries[m.item] > 1+maxRedirects {
+			j.world.fail("item %d of %s came to nodes %d times", m.item, q, q.tries[m.item])
+		}
+		waited := j.world.now - q.triedAt[m.item]
+		if k := q.tries[m.item]; k > 2 && waited < firstWait<<(k-3) {
+			j.world.fail("item %d of %s came to a node for the %d. time after %d us", m.item, q, k, waited/microsecond)
+		}
+		q.triedAt[m.item] = j.world.now
+	}
+}
+
+// asks notes that a node has answered a request with ASK.
+func (j *judge) asks(marks []mark, to *node) {
+	for _, m := range marks {
+		j.sessions[m.session][m.request].asked[m.item] = to
+	}
+}
+
 // executed notes that a node has executed a request.
 func (j *judge) executed(n *node, marks []mark, keys, words []string, reply []byte, asking bool) {
 	m := marks[0]
-	if m.session >= len(j.sessions) || m.request >= len(j.sessions[m.session]) {
-		j.world.fail("node %d executed request %d of session %d, which does not exist", n.index, m.request, m.session)
-	}
 	q := j.sessions[m.session][m.request]
 	j.order++
 	e := execution{order: j.order, reply: reply, asking: asking}
@@ -151,7 +204,7 @@ type excuse struct {
 	prefix, part string
 	outcome      outcome
 	excused      func(c *Config) bool
-	crowd        bool // and only if the session has other requests under way
+	insisted     bool // and only if it has been tried as often as it may, or the session has other requests under way
 	large        bool // and only if the request is too long to be kept
 }
 
@@ -159,9 +212,9 @@ var excuses = []excuse{
 	{prefix: "-ERR connection to node ", part: "outcome of the command is unknown", outcome: unknown, excused: (*Config).losesConnections},
 	{prefix: "-TRYAGAIN node ", part: "the request was not sent", outcome: refused, excused: (*Config).losesConnections},
 	{prefix: "-TRYAGAIN slot ", outcome: refused, excused: func(c *Config) bool { return c.F.BadRedirect > 0 }},
-	{prefix: "-TRYAGAIN slot ", outcome: refused, excused: func(c *Config) bool { return c.F.SelfMoved+c.F.Migrate > 0 }, crowd: true},
+	{prefix: "-TRYAGAIN slot ", outcome: refused, excused: func(c *Config) bool { return c.F.SelfMoved+c.F.Migrate > 0 }, insisted: true},
 	{prefix: "-TRYAGAIN slot ", outcome: refused, excused: (*Config).redirects, large: true},
-	{prefix: "-ERR too many connections of their own", outcome: refused, excused: func(c *Config) bool { return c.Private < c.Sessions }, large: true},
+	{prefix: "-ERR too many connections of their own", outcome: refused, excused: func(c *Config) bool { return c.Private < max(c.Sessions, c.probes()) }, large: true},
 	{prefix: "-TRYAGAIN Multiple keys request", outcome: refused, excused: func(c *Config) bool { return c.F.Migrate > 0 }},
 	{prefix: "-CLUSTERDOWN Hash slot not served", outcome: refused, excused: func(c *Config) bool { return c.F.LateMap > 0 }},
 	{prefix: "-CLUSTERDOWN The cluster is down", outcome: refused, excused: func(c *Config) bool { return c.F.NodeDown > 0 }},
@@ -177,7 +230,10 @@ func (j *judge) errorReply(q *request, reply []byte) (wrong string) {
 			continue
 		}
 		known = true
-		if j.probing && j.config.Scarce == 0 && !x.large || !x.excused(j.config) || x.crowd && q.alone {
+		if j.probing && j.config.Scarce == 0 && !x.large || !x.excused(j.config) {
+			continue
+		}
+		if x.insisted && q.alone && slices.Max(q.tries) <= maxRedirects {
 			continue
 		}
 		if x.large && (j.config.Large == 0 || len(q.wire) <= j.config.Large) {

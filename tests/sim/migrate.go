@@ -41,15 +41,21 @@ func (k *cluster) migrate() {
 			source.migrating = append(source.migrating, move{slot, target})
 		},
 	}
-	if w.chance(0.3) {
+	second := pause()
+	if w.chance(k.faults.LateImport) {
 		slices.Reverse(steps)
+		second = w.between(0, lateImport)
 	}
 	steps[0]()
-	w.after(pause(), func() {
+	w.after(second, func() {
 		steps[1]()
 		k.moveKey(tag, 0, slot, source, target, pause)
 	})
 }
+
+// lateImport is the longest time for which the two nodes of a move point at each other. It
+// is longer than the proxy follows redirects.
+const lateImport = 200 * millisecond
 
 // owner is the node that owns a slot in truth: the only one that believes so.
 func (k *cluster) owner(slot uint16) *node {

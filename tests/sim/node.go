@@ -22,6 +22,9 @@ type node struct {
 	refuseUntil int64
 	stallUntil  int64
 	downUntil   int64 // answers CLUSTERDOWN
+	failedIn    int64 // turn of the ring in which a dial has failed last, 0: none has
+	failedAt    int64 // and when
+	greetedAt   int64 // when a greeting was answered last
 }
 
 // foolingPause lets those who dial again after a redirect to the same node find one that
@@ -217,8 +220,12 @@ func (c *nodeConn) serve(args [][]byte) {
 			w.fail("node %d got the key %s, which no client has sent", n.index, clip([]byte(key)))
 		}
 	}
+	n.cluster.judge.tried(c, marks, asking)
 	if shape.firstKey != 0 {
 		if refusal := c.route(bases, asking); refusal != "" {
+			if strings.HasPrefix(refusal, "-ASK ") {
+				n.cluster.judge.asks(marks, findMove(n.migrating, slotOf(bases[0])))
+			}
 			c.reply([]byte(refusal))
 			return
 		}
@@ -240,6 +247,7 @@ func (c *nodeConn) connection(name string, words []string) bool {
 		if words[1] == "3" {
 			c.proto = 3
 		}
+		n.greetedAt = n.cluster.world.now
 		if len(words) > 4 && words[2] == "AUTH" && words[4] == nodePassword {
 			c.loggedIn = true
 		}

@@ -63,6 +63,9 @@ func (r *Ring) do(op *ring.Op) {
 	}
 }
 
+// acceptRestMax is how long a worker may rest when accepting has failed.
+const acceptRestMax = 110 * millisecond
+
 func (s *socket) arm(op *ring.Op) {
 	if s.recv != recvIdle {
 		s.ring.world.fail("%s on socket %d, which has one already", opNamesOfRing[op.Kind], s.number)
@@ -73,6 +76,10 @@ func (s *socket) arm(op *ring.Op) {
 	if s.listens != (op.Kind == ring.OpAccept) {
 		s.ring.world.fail("%s on socket %d, which is of the other kind", opNamesOfRing[op.Kind], s.number)
 	}
+	if rest := s.ring.world.now - s.restsSince; s.restsSince > 0 && rest > acceptRestMax {
+		s.ring.world.fail("accepting has rested for %d ms", rest/millisecond)
+	}
+	s.restsSince = 0
 	s.recv, s.recvToken = recvArmed, op.Token
 	if s.accepts = -1; op.Max > 0 {
 		s.accepts = int(op.Max)
@@ -83,7 +90,7 @@ func (s *socket) arm(op *ring.Op) {
 func (r *Ring) connect(op *ring.Op) {
 	takes, err, accept := r.network.connect(op.Addr)
 	s := r.open(&socket{})
-	s.connect = &connecting{token: op.Token, err: err, accept: accept}
+	s.connect = &connecting{token: op.Token, addr: op.Addr, began: r.world.now, err: err, accept: accept}
 	r.world.after(takes, func() {
 		s.connect.over = true
 		s.mark()
@@ -175,6 +182,10 @@ func (s *socket) receive(ev *ring.Event) bool {
 	if r.world.chance(r.faults.ShortRecv) {
 		most = 1 + r.world.rng.IntN(1<<r.world.rng.IntN(8))
 	}
+	if s.crumbsIn > 0 && r.faults.Crumbs > 0 {
+		s.crumbsIn--
+		most = 1
+	}
 	n := copy(r.arena.Bytes(r.arena.Whole(chunk)), s.end.in.read(most))
 	ev.Kind, ev.N, ev.Data = ring.Received, uint32(n), r.arena.Received(chunk, n)
 	if r.mutant != nil && r.mutant.received != nil {
@@ -226,6 +237,10 @@ func (s *socket) progress() {
 	most := o.total
 	if r.world.chance(r.faults.ShortSend) {
 		most = min(o.total, o.done+1+r.world.rng.IntN(1<<r.world.rng.IntN(12)))
+	}
+	if s.crumbsOut > 0 && r.faults.Crumbs > 0 && o.bytes == nil {
+		s.crumbsOut--
+		most = o.done + 1
 	}
 	switch {
 	case o.bytes != nil:

@@ -23,6 +23,7 @@ type Ring struct {
 	clientsMax int          // connections of clients that may be open at once; 0: any number
 
 	turns int64
+	woken bool // Wake was called
 
 	mutant *mutant // breaks the program on purpose; see mutant.go
 }
@@ -32,6 +33,9 @@ type network interface {
 	// connect answers how long a connect to addr takes and how it ends. Without an error
 	// accept then makes the connection, or answers nil when nobody is there any more.
 	connect(addr netip.AddrPort) (takes int64, err ring.Err, accept func() *end)
+	// failed is told when the worker has learned that a connect to addr has failed, took
+	// nanoseconds after it was given.
+	failed(addr netip.AddrPort, took int64)
 }
 
 // socket is what the kernel holds of one.
@@ -52,9 +56,12 @@ type socket struct {
 	send    *sending
 	connect *connecting
 
-	listens bool
-	accepts int        // connections its OpAccept may still take, below 0 any number
-	backlog []*inbound // connections nobody has accepted
+	crumbsIn, crumbsOut int // bytes that will still be moved one by one
+
+	listens    bool
+	accepts    int        // connections its OpAccept may still take, below 0 any number
+	backlog    []*inbound // connections nobody has accepted
+	restsSince int64      // when accepting ended for an error, 0: it has not
 }
 
 type recvPhase uint8
@@ -67,6 +74,8 @@ const (
 
 type connecting struct {
 	token  ring.Token
+	addr   netip.AddrPort
+	began  int64
 	err    ring.Err
 	accept func() *end
 	over   bool
@@ -118,8 +127,8 @@ func (r *Ring) CPU() int64 { return r.turns * turnCPU }
 
 const turnCPU = 5 * microsecond
 
-// Wake is not used: nothing runs concurrently.
-func (r *Ring) Wake() {}
+// Wake ends the wait that virtual time is in, or the next one.
+func (r *Ring) Wake() { r.woken = true }
 
 // Turn carries out ops and lets time pass until there are events.
 func (r *Ring) Turn(ops []ring.Op, wait ring.Wait, events []ring.Event) int {
@@ -140,6 +149,11 @@ func (r *Ring) Turn(ops []ring.Op, wait ring.Wait, events []ring.Event) int {
 		need, windowEnd = max(wait.Min, 1), w.now+wait.Window
 	}
 	for {
+		if r.woken && n < limit {
+			r.woken = false
+			events[n] = ring.Event{Kind: ring.Woken, Socket: ring.NoSocket, Data: noData}
+			n++
+		}
 		n += r.harvest(events[n:limit])
 		if n >= need || n == limit {
 			break
@@ -299,7 +313,11 @@ func (s *socket) acceptEvent(ev *ring.Event) bool {
 		return false
 	case r.world.chance(r.faults.Descriptors):
 		s.recv = recvIdle
+		s.restsSince = r.world.now
 		ev.Kind, ev.Err = ring.AcceptEnded, ring.ErrDescriptors
+		if r.world.chance(0.5) {
+			ev.Err = ring.ErrOther
+		}
 		return true
 	}
 	from := s.backlog[0]
@@ -309,6 +327,10 @@ func (s *socket) acceptEvent(ev *ring.Event) bool {
 	return true
 }
 
+// crumbsMax bounds the bytes of a connection that are moved one by one, and so the time
+// that a run takes.
+const crumbsMax = 3000
+
 func (r *Ring) connected(s *socket, e *end, peer netip.AddrPort) ring.Socket {
 	if s.ring == nil {
 		r.open(s)
@@ -316,6 +338,9 @@ func (r *Ring) connected(s *socket, e *end, peer netip.AddrPort) ring.Socket {
 	s.end, s.peer = e, peer
 	if n := r.openClients(); r.clientsMax > 0 && n > r.clientsMax {
 		r.world.fail("%d clients have a descriptor, %d may", n, r.clientsMax)
+	}
+	if r.world.chance(r.faults.Crumbs) {
+		s.crumbsIn, s.crumbsOut = r.world.rng.IntN(crumbsMax), r.world.rng.IntN(crumbsMax)
 	}
 	e.watch(s.mark, s.mark)
 	return s.number
@@ -335,6 +360,7 @@ func (s *socket) connectEvent(ev *ring.Event) bool {
 		}
 		ev.Err = ring.ErrRefused
 	}
+	s.ring.network.failed(c.addr, s.ring.world.now-c.began)
 	s.ring.sockets[s.number] = nil
 	return true
 }

@@ -105,6 +105,7 @@ func newRun(w *World, c Config, memory region, m *mutant) *run {
 	r.cluster = newCluster(w, &r.config, r.judge, &r.faults)
 	r.ring = newRing(w, arena, &r.faults, r.cluster)
 	r.ring.mutant = m
+	r.cluster.ring = r.ring
 	r.server = r.ring.listen()
 	r.worker = worker.New(r.options())
 	return r
@@ -124,7 +125,7 @@ func (r *run) options() worker.Options {
 			Server: session.Server{Name: "redis", Version: "7.0.15"},
 		},
 		Table: command.ForEngine(topology.EngineRedis, 7, 0), Lanes: c.Lanes, BatchWindow: c.BatchWindow, BackendTimeout: c.Timeout, IdleTimeout: c.Idle,
-		MaxRedirects: 7, PrivateMax: c.Private, MaxClients: int64(c.Sessions + c.probes() + 1),
+		MaxRedirects: maxRedirects, PrivateMax: c.Private, MaxClients: int64(c.Sessions + c.probes() + 1),
 		Topology: func() *topology.Snapshot { return r.cluster.published }, Wish: r.cluster.wish, Resolve: r.cluster.resolve,
 		Admin: &admin.Server{},
 	}
@@ -190,10 +191,17 @@ func (r *run) play() {
 func (r *run) stop(cutoff bool) {
 	r.world.trace("stop", 0, 0, nil)
 	r.shared.Stopping.Store(true)
+	r.ring.Wake()
 	if cutoff {
-		r.world.after(r.world.between(0, 200*millisecond), func() { r.shared.Cutoff.Store(true) })
+		r.world.after(r.world.between(cutoffMin, 200*millisecond), func() {
+			r.shared.Cutoff.Store(true)
+			r.ring.Wake()
+		})
 	}
 }
+
+// cutoffMin is how soon the process may be told to stop at once after it was told to stop.
+const cutoffMin = millisecond
 
 // probe tries the proxy when the faults are over.
 func (r *run) probe() {
@@ -203,15 +211,25 @@ func (r *run) probe() {
 	for range r.config.probes() {
 		r.addProbe()
 	}
+	began := r.world.now
 	r.turnTo("serve the probes", calmTime, r.allDone)
+	for _, c := range r.clients[r.config.Sessions:] {
+		if took := c.doneAt - began; took > r.config.probeTime() {
+			r.world.fail("session %d was served in %d ms, though nothing is wrong any more", c.number, took/millisecond)
+		}
+	}
 }
+
+// probeTime is within which a probe must be served: no wait of its requests may be as long
+// as until the worker's next sweep.
+func (c *Config) probeTime() int64 { return 100*millisecond + 250*c.Latency }
 
 // probes is how many sessions try the proxy when the faults are over.
 func (c *Config) probes() int {
 	if c.MaxClients > 0 {
 		return 1
 	}
-	return 2
+	return 6 // with their connections to nodes enough for the wait to gather
 }
 
 func (r *run) allDone() bool {
@@ -275,6 +293,8 @@ func (r *run) addClient() {
 		c.ending = endAbort
 	case w.chance(f.Malformed):
 		c.ending = []ending{endMalformed, endMalformed, endCut, endHTTP}[w.rng.IntN(4)]
+	case r.config.endsStaying() && w.chance(0.3):
+		c.ending = endStay
 	default:
 		c.ending = []ending{endClose, endClose, endHalf, endQuit}[w.rng.IntN(4)]
 	}
@@ -318,6 +338,9 @@ func (r *run) close() {
 		r.stop(false)
 	}
 	r.turnTo("finish", calmTime, r.worker.Finished)
+	if n := r.shared.Clients.Load(); n != 0 {
+		r.world.fail("%d clients are counted when the worker has finished", n)
+	}
 	if open, pipes := r.ring.openSockets(), r.worker.Census().Pipes; open != pipes {
 		r.world.fail("%d sockets are open when the worker has finished, and %d pipes", open, pipes)
 	}
@@ -329,14 +352,20 @@ func (r *run) settle() {
 		n := r.worker.Census()
 		return n.Clients == 0 && n.InFlight == 0
 	})
+	own := 1
+	if r.config.Timeout > 0 {
+		own = 2
+	}
+	// Not so where a dial may have been for nothing, for want of memory, and where those of
+	// large replies are left to end by themselves.
+	if left := r.worker.Census(); left.Timers != own && r.config.Scarce == 0 && r.config.Large == 0 {
+		r.world.fail("timers are left over: %+v, %d are the worker's own", left, own)
+	}
 	r.turnUntil(r.world.now + restAfter)
 	if r.cluster.failovers > 0 {
 		r.turnUntil(r.world.now + forgetTime)
 	}
-	left, own := r.worker.Census(), 1
-	if r.config.Timeout > 0 {
-		own = 2
-	}
+	left := r.worker.Census()
 	if left.Clients+left.InFlight+left.Joins+left.Waiting != 0 || left.Timers != own {
 		r.world.fail("something is left over: %+v, of the timers %d are the worker's own", left, own)
 	}

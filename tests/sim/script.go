@@ -45,7 +45,7 @@ type script struct {
 }
 
 func (s *script) add(q *request) {
-	q.session, q.number, q.alone = s.session, len(s.requests), s.alone
+	q.session, q.number, q.alone, q.proto = s.session, len(s.requests), s.alone, s.proto
 	s.requests = append(s.requests, q)
 }
 

@@ -13,6 +13,7 @@ var (
 	first = flag.Uint64("first", 1, "the first seed of TestSeeds")
 	seed  = flag.Uint64("seed", 1, "the one seed that TestSeed runs")
 	show  = flag.Bool("show", false, "print what happens in TestSeed")
+	small = flag.Bool("shrink", true, "shrink a seed of TestSeeds that fails")
 )
 
 // TestSeeds runs one seed after the other, up to the first that fails.
@@ -26,6 +27,9 @@ func TestSeeds(t *testing.T) {
 		result := s.Run(c, nil)
 		if result.Err != nil {
 			t.Errorf("%s\n%v", &c, result.Err)
+			if !*small {
+				return
+			}
 			c = Shrink(c, func(c Config) bool { return s.Run(c, nil).Err != nil })
 			t.Fatalf("shrunk to %s\n%v", &c, s.Run(c, nil).Err)
 		}
@@ -95,86 +99,82 @@ func TestOneSeedIsOneRun(t *testing.T) {
 	}
 }
 
-// TestPipeliningLimits lets a client ask more than may be outstanding. It is given credit
-// reply by reply; then the nodes do nothing for a while, and all of it must be answered when
-// they work again.
-func TestPipeliningLimits(t *testing.T) {
-	for _, test := range []struct {
-		name           string
-		tags           []string // used in turn
-		answered       int      // before the nodes stop
-		requests, most int
-	}{
-		{"creditMin", []string{"a", "b", "c"}, 0, 40, 16},
-		{"credit", []string{"a", "b", "c"}, 1000, 3000, 16 + 1000},
-		{"session.OutstandingMax", []string{"a", "b", "c"}, 64 << 10, 140_000, 64 << 10}, // one of each node
-		{"pipe.PendingMax", []string{"a"}, 32 << 10, 80_000, 32 << 10},
-	} {
-		w := newWorld(1, nil)
-		r := newRun(w, Config{Chunks: 256, Room: 1 << 20, Latency: 10 * microsecond, Lanes: 1, Depth: 1}, make(region, regionBytes), nil)
-		c, s := r.newClient()
-		c.depth, c.rushing = test.requests, true
-		for i := range test.requests {
-			s.keyed(opGet, []string{keyOf(test.tags[i%len(test.tags)], "k0")}, nil)
+// TestNothingOvertakesARedirectedRequest sends a request while an earlier one, for the same
+// key, waits between two redirects: the importing node has been told too late, and is just
+// then ready for the last request.
+func TestNothingOvertakesARedirectedRequest(t *testing.T) {
+	for _, others := range []int{0, 1} { // redirected before it, and given up
+		c := quietConfig()
+		c.F.Migrate = 1 // so that ASK is no surprise
+		s := newScene(c)
+		slot := slotOf(keyOf("a", ""))
+		source := s.cluster.owner(slot)
+		target := s.cluster.nodes[(source.index+1)%primaries]
+		source.migrating = append(source.migrating, move{slot, target})
+
+		s.script.alone = others == 0
+		for range others {
+			s.script.keyed(opIncr, []string{keyOf("a", "n0")}, nil)
 		}
-		c.farewell(s)
-		r.judge.sessions = append(r.judge.sessions, c.requests)
-		inFlight, stopped := 0, false
-		stop := func() {
-			if c.got < test.answered || stopped {
-				return
+		s.script.keyed(opSet, []string{keyOf("a", "k0")}, []string{"v"})
+		s.script.keyed(opGet, []string{keyOf("a", "k0")}, nil)
+		s.client.depth = 1 + others
+		s.connect()
+		s.faults.Migrate = 0
+		s.world.after(millisecond/2, func() { s.client.depth = 1 })
+		s.world.after(millisecond, func() {
+			if s.worker.Census().Waiting != 1 {
+				t.Errorf("%d others: the request does not wait between redirects", others)
 			}
-			stopped = true
-			for _, n := range r.cluster.nodes {
-				n.stallUntil = w.now + faultTime
-			}
-			w.after(faultTime-millisecond, func() { inFlight = r.worker.Census().InFlight })
-		}
-		stop()
-		w.after(0, func() {
-			c.connect()
-			c.end.watch(func() { c.readable(); stop() }, c.act)
+			target.importing = append(target.importing, move{slot, source})
+			s.client.depth = 2
+			s.client.act()
 		})
-		r.play()
-		if inFlight > test.most || inFlight < test.most/2 { // reading goes on at the half
-			t.Errorf("%s: %d requests are in flight, want %d, or the half at least", test.name, inFlight, test.most)
-		}
-		if r.judge.replies < test.requests {
-			t.Errorf("%s: %d replies to %d requests", test.name, r.judge.replies, test.requests)
+		s.play()
+		for i, q := range s.client.requests {
+			want := answered
+			if i < others {
+				want = refused
+			}
+			if q.outcome != want {
+				t.Errorf("%d others: %s has the outcome %d, want %d", others, q, q.outcome, want)
+			}
 		}
 	}
 }
 
-// TestNothingOvertakesARedirectedRequest sends a request while an earlier one, for the same
-// key, waits between two redirects: the importing node has been told too late, and is just
-// then ready for the second request.
-func TestNothingOvertakesARedirectedRequest(t *testing.T) {
-	w := newWorld(1, nil)
-	r := newRun(w, Config{Chunks: 64, Room: 1 << 20, Latency: 10 * microsecond, Lanes: 1, Depth: 1}, make(region, regionBytes), nil)
+// TestNothingOvertakesAtANewMap sends a request when a new map has given its slot to
+// another node, while an earlier one is still with the old owner, which will redirect it.
+func TestNothingOvertakesAtANewMap(t *testing.T) {
+	c := quietConfig()
+	s := newScene(c)
 	slot := slotOf(keyOf("a", ""))
-	source := r.cluster.owner(slot)
-	target := r.cluster.nodes[(source.index+1)%primaries]
-	source.migrating = append(source.migrating, move{slot, target})
-	r.config.F.Migrate = 1 // so that ASK is no surprise
-
-	c, s := r.newClient()
-	c.rushing = true
-	s.keyed(opSet, []string{keyOf("a", "k0")}, []string{"v"})
-	s.keyed(opGet, []string{keyOf("a", "k0")}, nil)
-	c.farewell(s)
-	r.judge.sessions = append(r.judge.sessions, c.requests)
-	w.after(100*millisecond, c.connect)
-	w.after(101*millisecond, func() {
-		if r.worker.Census().Waiting != 1 {
-			t.Error("the first request does not wait between redirects")
+	source := s.cluster.owner(slot)
+	target := (source.index + 1) % primaries
+	s.script.keyed(opGet, []string{keyOf("a", "k0")}, nil) // so that the connection stands
+	s.script.keyed(opSet, []string{keyOf("a", "k0")}, []string{"v"})
+	s.script.keyed(opGet, []string{keyOf("a", "k0")}, nil)
+	s.connect()
+	first := s.client.requests[0]
+	s.turnTo("answer the first request", second, func() bool { return first.outcome == answered })
+	source.stallUntil = s.world.now + 50*millisecond
+	s.world.after(10*millisecond, func() {
+		for _, n := range s.cluster.nodes {
+			n.owner[slot] = uint8(target)
 		}
-		target.importing = append(target.importing, move{slot, source})
-		c.depth = 2
-		c.act()
+		s.cluster.published = s.cluster.snapshot(source)
+		s.ring.Wake()
 	})
-	r.play()
-	if r.judge.replies < 2 || c.requests[0].outcome != answered || c.requests[1].outcome != answered {
-		t.Errorf("%s, outcomes %d and %d", c, c.requests[0].outcome, c.requests[1].outcome)
+	s.world.after(20*millisecond, func() {
+		if n := s.worker.Census().InFlight; n != 1 {
+			t.Errorf("%d requests are with nodes, want 1", n)
+		}
+		s.client.depth = 2
+		s.client.act()
+	})
+	s.play()
+	if n := s.board.Read().Counters.Moved; n != 1 {
+		t.Errorf("%d times MOVED, want 1", n)
 	}
 }
 

@@ -1,0 +1,98 @@
+package mutation
+
+// replyMutants give clients what is not theirs, or not what the nodes have answered.
+var replyMutants = []mutant{
+	{
+		name: "replies are swapped",
+		file: "pipe/read.go",
+		old:  "		p.head++\n",
+		new:  "		p.head++\n		if p.head != p.tail {\n			e.Seq, p.queue[p.head&uint32(len(p.queue)-1)].Seq = p.queue[p.head&uint32(len(p.queue)-1)].Seq, e.Seq\n		}\n",
+		harm: "a client reads the value of another key, even another client's",
+	},
+	{
+		name:  "early replies go out in the wrong order",
+		file:  "session/emit.go",
+		old:   "		s.write(env, e.reply)\n",
+		new:   "		if w.parked > 0 && w.head != w.tail {\n			if next := w.at(w.head); next.parked {\n				e.reply, next.reply = next.reply, e.reply\n			}\n		}\n		s.write(env, e.reply)\n",
+		harm:  "a pipelining client pairs replies with the wrong requests",
+		quick: true,
+	},
+	{
+		name: "the reply to ASKING is not swallowed",
+		file: "pipe/pipe.go",
+		old:  "prefix, e.skip = asking, 1",
+		new:  "prefix = asking",
+		harm: "after a migration each reply on the connection goes to the request before",
+	},
+	{
+		name: "a push is taken for a reply",
+		file: "pipe/read.go",
+		old:  "if frame[0] == '>' && p.intake != intakeParted {",
+		new:  "if frame[0] == '>' && p.intake != intakeParted && p.Len() == 0 {",
+		harm: "one invalidation shifts all replies of a RESP3 connection",
+	},
+	{
+		name:  "ASK reaches the client",
+		file:  "worker/reply.go",
+		old:   "kind != redirect.None {",
+		new:   "kind == redirect.Moved {",
+		harm:  "clients that know no cluster get redirects while slots move",
+		quick: true,
+	},
+	{
+		name: "MOVED reaches the client after a wait",
+		file: "worker/reply.go",
+		old:  "kind != redirect.None {",
+		new:  "kind != redirect.None && r.Hops < 2 {",
+		harm: "clients that know no cluster get redirects while slots move",
+	},
+	{
+		name: "a join is counted too early",
+		file: "fanout/join.go",
+		old:  "	return grown, j.missing == 0\n",
+		new:  "	return grown, j.missing <= 1\n",
+		harm: "the process ends at the next MGET over two nodes",
+	},
+	{
+		name: "items of an array are joined in the nodes' order",
+		file: "fanout/join.go",
+		old:  "		j.items = append(j.items, p.Item...)\n",
+		new:  "		for k := range p.Parts {\n			for range p.Parts[k].Items {\n				j.items = append(j.items, uint32(k))\n			}\n		}\n",
+		harm: "MGET gives values to the wrong keys",
+	},
+	{
+		name: "a sum leaves out a part",
+		file: "fanout/join.go",
+		old:  "	for _, r := range j.replies {\n		v, ok",
+		new:  "	for _, r := range j.replies[1:] {\n		v, ok",
+		harm: "DEL and EXISTS count too few keys",
+	},
+	{
+		name: "only the first part may bring an error",
+		file: "fanout/join.go",
+		old:  "	for _, r := range j.replies {\n		if a.Bytes(r)[0] == '-' {",
+		new:  "	for _, r := range j.replies[:1] {\n		if a.Bytes(r)[0] == '-' {",
+		harm: "the client is not told what is wrong",
+	},
+	{
+		name: "every connection speaks RESP2",
+		file: "worker/route.go",
+		old:  "return pipe.Key{Lane: c.lane, Proto: c.Proto()}",
+		new:  "return pipe.Key{Lane: c.lane, Proto: 2}",
+		harm: "RESP3 clients get arrays where they expect maps",
+	},
+	{
+		name: "QUIT does not end the session",
+		file: "session/dispatch.go",
+		old:  "	if l.last {\n",
+		new:  "	if l.last && s.in.Bytes() == 0 {\n",
+		harm: "writes take effect that the client has given up",
+	},
+	{
+		name: "nobody has to log in",
+		file: "session/dispatch.go",
+		old:  "	if s.state == Fresh && !isOpenToAll(c) {",
+		new:  "	if s.state == Refusing && !isOpenToAll(c) {",
+		harm: "everybody reads everything",
+	},
+}

@@ -1,0 +1,98 @@
+package mutation
+
+// socketMutants break the contract of package ring.
+var socketMutants = []mutant{
+	{
+		name: "a second send to a node while one is in flight",
+		file: "worker/flush.go",
+		old:  "b.end.state == endOpen && !b.end.sending() && b.MaySend()",
+		new:  "b.end.state == endOpen && b.MaySend()",
+		harm: "bytes of two sends mix on the wire",
+	},
+	{
+		name: "a second send to a client while one is in flight",
+		file: "worker/flush.go",
+		old:  "	if !c.end.sending() && c.Out().Bytes() > 0 {",
+		new:  "	if c.Out().Bytes() > 0 {",
+		harm: "bytes of two sends mix on the wire",
+	},
+	{
+		name: "what comes up during a send to a node is not sent",
+		file: "worker/backend.go",
+		old:  "	} else if b.MaySend() {\n		w.touchPipe(b)\n	}\n",
+		new:  "	}\n",
+		harm: "requests wait for the next one to the same node",
+	},
+	{
+		name:  "what comes up during a send to a client is not sent",
+		file:  "worker/client.go",
+		old:   "	if c.Out().Bytes() > 0 || c.Done() {\n",
+		new:   "	if c.Done() {\n",
+		harm:  "replies wait for the next one",
+		quick: true,
+	},
+	{
+		name:  "receiving from a client is not begun again when chunks had run out",
+		file:  "worker/client.go",
+		old:   "		w.starved = append(w.starved, c.Token)\n",
+		new:   "",
+		harm:  "a session hangs after a burst of others",
+		quick: true,
+	},
+	{
+		name: "receiving from a node is not begun again when chunks had run out",
+		file: "worker/backend.go",
+		old:  "		w.starved = append(w.starved, b.end.token)\n",
+		new:  "",
+		harm: "all requests to a node hang after a burst",
+	},
+	{
+		name: "a socket is closed while it receives",
+		file: "worker/end.go",
+		old:  " || e.recv == recvArmed || e.recv == recvStopping {",
+		new:  " || e.recv == recvStopping {",
+		harm: "bytes of a new connection go to the session of an old one",
+	},
+	{
+		name: "a socket is closed while it sends",
+		file: "worker/end.go",
+		old:  "connecting || e.sending() ||",
+		new:  "connecting ||",
+		harm: "bytes of an old session go to a new connection",
+	},
+	{
+		name: "a connection that was given up is not closed when it stands",
+		file: "worker/backend.go",
+		old:  "	b.end.socket = ev.Socket\n",
+		new:  "	if b.end.state == endOpening {\n		b.end.socket = ev.Socket\n	}\n",
+		harm: "descriptors run out when nodes are slow to accept",
+	},
+	{
+		name: "a client that is away is not closed",
+		file: "worker/client.go",
+		old:  "		c.Kill(\"\")\n		w.touch(c)\n	}\n}\n\nfunc (w *Worker) clientSent",
+		new:  "	}\n}\n\nfunc (w *Worker) clientSent",
+		harm: "descriptors run out",
+	},
+	{
+		name: "accepting is not begun again when descriptors had run out",
+		file: "worker/accept.go",
+		old:  "		w.timers.Arm(w.now+acceptRetry, timerAccept|uint64(listener))\n",
+		new:  "",
+		harm: "nobody can connect any more",
+	},
+	{
+		name: "clients are not counted out",
+		file: "worker/accept.go",
+		old:  "\tif !c.turnedAway {\n\t\tw.Shared.Clients.Add(-1)\n",
+		new:  "\tif !c.turnedAway {\n",
+		harm: "nobody can connect any more after maxclients connections",
+	},
+	{
+		name: "a connection keeps its place when it is lost",
+		file: "worker/backend.go",
+		old:  "\tw.letGo(b)\n",
+		new:  "\tif b.tenure != tenureShared {\n\t\tw.letGo(b)\n\t}\n",
+		harm: "a node that has broken a connection once is gone for good",
+	},
+}

@@ -1,0 +1,92 @@
+package mutation
+
+// timeMutants lose timers, or leave some behind.
+var timeMutants = []mutant{
+	{
+		name: "the deadline of a greeting is not cancelled",
+		file: "worker/backend.go",
+		old:  "func (w *Worker) greeted(b *backend) {\n	w.timers.Cancel(b.deadline)\n",
+		new:  "func (w *Worker) greeted(b *backend) {\n",
+		harm: "timers pile up under connections that come and go",
+	},
+	{
+		name: "a dial has no deadline",
+		file: "worker/sweep.go",
+		old:  "		w.losePipe(b, ring.ErrTimedOut.String())\n",
+		new:  "		w.touchPipe(b)\n",
+		harm: "requests wait for a node that does not accept",
+		test: "TestTimeouts",
+	},
+	{
+		name: "the sweep is not armed again",
+		file: "worker/sweep.go",
+		old:  "	w.timers.Arm(w.now+second, timerSweep)\n",
+		new:  "",
+		harm: "limits that are looked at once a second are not kept",
+	},
+	{
+		name: "the timeout of replies does not come",
+		file: "worker/sweep.go",
+		old:  "w.now-at <= w.BackendTimeout {",
+		new:  "w.now-at <= 100*w.BackendTimeout {",
+		harm: "backend-timeout-ms is not kept",
+		test: "TestTimeouts",
+	},
+	{
+		name: "the timeout of replies comes early",
+		file: "worker/sweep.go",
+		old:  "w.now-at <= w.BackendTimeout {",
+		new:  "w.now-at <= w.BackendTimeout/8 {",
+		harm: "requests fail that would have been answered",
+		test: "TestTimeouts",
+	},
+	{
+		name: "a client that waits for its reply is idle",
+		file: "worker/sweep.go",
+		old:  "w.IdleTimeout > 0 && c.Pending() == 0 &&",
+		new:  "w.IdleTimeout > 0 &&",
+		harm: "slow requests end their sessions",
+	},
+	{
+		name: "idle clients are kept",
+		file: "worker/sweep.go",
+		old:  "w.now-c.heard > w.IdleTimeout {",
+		new:  "w.now-c.heard > w.IdleTimeout+3600*second {",
+		harm: "timeout is not kept",
+	},
+	{
+		name: "a waiting turn does not look at the timers",
+		file: "worker/flush.go",
+		old:  "		deadline = at\n",
+		new:  "		deadline = at + second\n",
+		harm: "waits between redirects take as long as it likes",
+	},
+	{
+		name: "a lone request waits for others",
+		file: "worker/flush.go",
+		old:  "\t\twait.Min = w.sends + min(gatherMax, due)\n",
+		new:  "		wait.Min, wait.Window = 1000, 3600*second\n",
+		harm: "requests wait for ever when fewer come than expected",
+	},
+	{
+		name: "a node that failed is dialed without a pause",
+		file: "worker/node.go",
+		old:  "	n.retryAt = now + min(",
+		new:  "	n.retryAt = now*0 + min(",
+		harm: "the proxy dials a dead node as often as requests come",
+	},
+	{
+		name: "connections to nodes that are gone stay open",
+		file: "worker/node.go",
+		old:  "			for _, b := range lane {\n				w.closeIdle(b)\n			}\n",
+		new:  "			_ = lane\n",
+		harm: "connections pile up while a cluster is replaced node by node",
+	},
+	{
+		name: "sessions are not cut off",
+		file: "worker/sweep.go",
+		old:  "				c.Drain(&w.env)\n",
+		new:  "",
+		harm: "the process does not end while a client stays",
+	},
+}
