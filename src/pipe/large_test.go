@@ -452,3 +452,32 @@ func TestDisownedRequestsAreNobodys(t *testing.T) {
 		t.Error("there was nothing to disown")
 	}
 }
+
+// TestOthersBehind: those who wait behind the next reply and are not the one who gets it.
+func TestOthersBehind(t *testing.T) {
+	for _, c := range []struct {
+		owners []int
+		want   bool
+	}{
+		{[]int{1}, false},
+		{[]int{1, 1, 1}, false},
+		{[]int{1, 0, 1}, false}, // nobody waits for the second
+		{[]int{1, 2}, true},
+		{[]int{1, 1, 0, 2}, true},
+		{[]int{0, 1}, true},
+	} {
+		r := newLargeRig(t, Key{}).ready()
+		for _, owner := range c.owners {
+			r.push(owner, false, "GET", "k")
+		}
+		if got := r.p.OthersBehind(); got != c.want {
+			t.Errorf("requests of %v: others wait behind the first: %v", c.owners, got)
+		}
+		r.sent()
+		r.node("$30\r\n0123456789")
+		if _, got, _ := r.p.Next(r.a); got != Large || r.p.Coming() != 37 {
+			t.Errorf("progress %d, %d bytes are coming", got, r.p.Coming())
+		}
+		r.close()
+	}
+}

@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"mithril/src/buf"
-	"mithril/src/command"
 )
 
 // opened is how many requests a session with many in its inbox opens.
@@ -110,87 +107,6 @@ func TestContract_PIPE5_LargeRepliesCount(t *testing.T) {
 			t.Errorf("with replies of %d bytes heavy is %v", c.typical, !c.heavy)
 		}
 	}
-}
-
-// TestContract_PIPE5_UnderPressure: while memory is short, clients are served that read. The
-// worker has used more than PressureBytes when it is.
-func TestContract_PIPE5_UnderPressure(t *testing.T) {
-	const mb = 1 << 20
-	arena, err := buf.NewArena(make(buf.HeapMemory, 320<<20), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	env := &Env{Arena: arena}
-	for _, short := range []bool{false, true} {
-		if short {
-			for _, n := range []int{PressureBytes, 1} {
-				if _, ok := arena.Alloc(n); !ok {
-					t.Fatal("no memory")
-				}
-			}
-		}
-		for _, c := range []struct {
-			soft, held    int64
-			over, pressed bool // when memory is not short, and when it is
-		}{
-			{0, 1 << 40, false, false}, // no limit is no limit
-			{8 * mb, 0, false, false},
-			{8 * mb, mb, false, false},
-			{8 * mb, mb + 1, false, true},
-			{8 * mb, 8 * mb, false, true},
-			{8 * mb, 8*mb + 1, true, true},
-			{100, 100, false, false},
-			{100, 101, true, true},
-		} {
-			env.Output.Soft = c.soft
-			want := c.over && !short || c.pressed && short
-			if got := env.overSoft(c.held); got != want {
-				t.Errorf("soft limit %d, %d bytes held, memory short: %v: over is %v", c.soft, c.held, short, got)
-			}
-		}
-	}
-}
-
-// TestContract_PIPE5_ReadingStopsUnderPressure: the session is held, and goes on when the
-// client has taken half of what it may have.
-func TestContract_PIPE5_ReadingStopsUnderPressure(t *testing.T) {
-	arena, err := buf.NewArena(make(buf.HeapMemory, 320<<20), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	u := newUpload(t, "")
-	u.env = testEnv(t, command.Versions[0], "")
-	u.env.Arena, u.env.Output.Soft, u.env.StreamFrom = arena, 8<<20, 1<<20
-	u.Session = newTestSession(u.env)
-	ballast, _ := arena.Alloc(PressureBytes)
-	u.receive(getFrame)
-	s, _ := arena.Copy([]byte(strings.Repeat("v", 1<<20+1)))
-	u.Answer(u.env, 0, s)
-	arena.Release(s.Block)
-	two, _ := arena.Copy([]byte(getFrame))
-	u.Put(u.env, two)
-	held := func(hold Hold, in IntentKind, goesOn bool) {
-		t.Helper()
-		if got := u.Next(u.env); got.Kind != in || u.Holding() != hold {
-			t.Fatalf("offered kind %d, holding %d", got.Kind, u.Holding())
-		}
-		if u.Holding() != HoldNone && u.Release(u.env) != goesOn {
-			t.Fatalf("goes on: %v", !goesOn)
-		}
-	}
-	held(HoldOutput, Nothing, false)
-	u.Out().Sent(arena, 1<<19-1)
-	u.Sent(1<<19 - 1)
-	held(HoldOutput, Nothing, false)
-	u.Out().Sent(arena, 2)
-	u.Sent(2)
-	if !u.Release(u.env) {
-		t.Error("it does not go on at half")
-	}
-	held(HoldNone, Forward, false)
-	arena.Release(ballast)
-	u.read()
-	u.free()
 }
 
 // TestTheFirstLargeRepliesAreFew: who asks for many at once gets credit by and by.
