@@ -137,7 +137,7 @@ func (k *cluster) heal() {
 	for _, n := range k.nodes {
 		n.refuseUntil, n.stallUntil, n.downUntil = 0, 0, 0
 		for _, c := range n.conns {
-			c.selfMoved = false
+			c.selfMoved = c.selfMoved && c.hasMoved // what it has redirected must not be overtaken there
 		}
 	}
 	k.healed = k.world.now + second
@@ -192,7 +192,12 @@ const (
 )
 
 // judgeDial expects a pause after a dial that has failed. Those of one turn may all fail.
+// Connections for large requests are not judged: with their client gone they are given up
+// at any time, and their failure does not count.
 func (n *node) judgeDial() {
+	if n.cluster.config.Large > 0 {
+		return
+	}
 	w := n.cluster.world
 	again := w.now - n.failedAt
 	if n.failedIn > 0 && n.cluster.ring.turns > n.failedIn+1 && again < dialPauseMin && w.now-n.greetedAt > greetingTravel {

@@ -65,6 +65,7 @@ type nodeConn struct {
 	loggedIn  bool
 	asking    bool
 	selfMoved bool // answers requests for the node's own slots with MOVED to itself
+	hasMoved  bool // and has done so
 	busy      bool // work is scheduled
 	former    bool // leads to where the node has been
 	cut       bool // broke off within a reply: nothing more is served
@@ -289,6 +290,7 @@ func (c *nodeConn) route(keys []string, asking bool) (refusal string) {
 	case n.downUntil > w.now:
 		return "-CLUSTERDOWN The cluster is down\r\n"
 	case c.selfMoved && owner == n:
+		c.hasMoved = true
 		return n.redirect("MOVED", slot, n)
 	case owner == n && target != nil && missing > 0 && missing < len(keys):
 		return "-TRYAGAIN Multiple keys request during rehashing of slot\r\n"

@@ -203,6 +203,27 @@ func TestOneMovedIsEnough(t *testing.T) {
 	}
 }
 
+// TestAConnectionThatRedirectsToItsOwnNodeIsReplaced lets a node answer MOVED to itself on a
+// connection: the next one serves, and the request with it.
+func TestAConnectionThatRedirectsToItsOwnNodeIsReplaced(t *testing.T) {
+	s := newScene(quietConfig())
+	s.script.keyed(opGet, []string{keyOf("a", "k0")}, nil)
+	s.script.add(&request{op: opLocal, wire: wireOf("PING"), local: func([]byte) string {
+		for _, n := range s.cluster.nodes {
+			for _, c := range n.conns {
+				c.selfMoved = true
+			}
+		}
+		return ""
+	}})
+	s.script.keyed(opGet, []string{keyOf("a", "k0")}, nil)
+	s.connect()
+	s.turnTo("serve the session", 10*millisecond, s.allDone)
+	if n := s.board.Read().Counters; n.Moved != 1 || n.BackendDials != 2 {
+		t.Errorf("%d times MOVED and %d dials, want 1 and 2", n.Moved, n.BackendDials)
+	}
+}
+
 func TestShrinkKeepsWhatFails(t *testing.T) {
 	c := NewConfig(7)
 	c.Sessions, c.F.Push, c.F.Abort, c.Weights[opMget], c.Lanes, c.Stop = 12, 0.1, 0.2, 3, 3, 5

@@ -66,6 +66,7 @@ var requestMutants = []mutant{
 		old:  "if n == b.node {",
 		new:  "if n == nil {",
 		harm: "requests fail until the connection happens to break",
+		test: "TestAConnectionThatRedirectsToItsOwnNodeIsReplaced",
 	},
 	{
 		name: "the rest of a short send is forgotten",
