@@ -83,7 +83,7 @@ func (w *Worker) sweep() {
 // may hang, or its host may be gone without a word, so the map is asked for: when the
 // cluster has given its slots to another, nobody shall wait for it.
 func (w *Worker) sweepStuck(b *backend) {
-	if b.stopped != readOn || b.Begun() {
+	if w.waitsForClient(b) {
 		return
 	}
 	answered := b.swept != b.Replies()
@@ -127,14 +127,19 @@ func (w *Worker) sweepReplies() {
 	w.pipes.each(w.sweepPipe)
 }
 
-// sweepPipe resets a pipe whose oldest request has waited too long. What waits for a client
-// does not count: a large reply that it takes slowly, a large request that it sends slowly.
+// sweepPipe resets a pipe whose oldest request has waited too long.
 func (w *Worker) sweepPipe(b *backend) {
 	at, ok := b.Oldest()
-	if !ok || b.stopped != readOn || b.Begun() && w.unsent(b) == 0 || w.now-at <= w.BackendTimeout {
+	if !ok || w.waitsForClient(b) || w.now-at <= w.BackendTimeout {
 		return
 	}
 	w.losePipe(b, "no reply within backend-timeout-ms")
+}
+
+// waitsForClient says that it is not the node that a pipe waits for: its client takes a
+// large reply slowly, or sends a large request slowly.
+func (w *Worker) waitsForClient(b *backend) bool {
+	return b.stopped != readOn || b.Begun() && w.unsent(b) == 0
 }
 
 // drain begins the end of the worker: nothing is accepted any more. At the cutoff what is

@@ -40,6 +40,40 @@ func TestHungPrimaryIsLeft(t *testing.T) {
 	mustDo(t, stuck, "INCR", "slow")
 }
 
+// A large request of which the hung node has taken a part fails too.
+func TestHungPrimaryIsLeftInsideALargeRequest(t *testing.T) {
+	cluster := testbed.RunCluster(t, testbed.Options{})
+	p := harness.Start(t, harness.Options{Cluster: cluster, Checked: true, Workers: 1})
+	stuck := p.Dial(t)
+	stuck.SetTimeout(3 * patience)
+	mustDo(t, stuck, "SET", "slow", "1")
+	e := &harness.Env{Cluster: cluster, Lone: cluster.Nodes()[0], Proxy: p}
+	shard := shardOf(t, e, "slow")
+	old, err := cluster.Primary(shard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := testbed.AppendCommand(nil, "SET", "slow", long(64*mb))
+	mustWrite(t, stuck, request[:4*mb])
+	resume := pause(t, e, "slow")
+	defer resume()
+	written := make(chan error, 1)
+	go func() { written <- stuck.Write(request[4*mb:]) }()
+	if _, err := cluster.WaitFailover(context.Background(), shard, old.Index); err != nil {
+		t.Fatal(err)
+	}
+	got, err := stuck.Receive()
+	if text, ok := got.(testbed.Error); !ok || !strings.Contains(string(text), "is not a primary any more") {
+		t.Fatalf("SET at the hung node answers %v, %v", got, err)
+	}
+	if err := <-written; err != nil {
+		t.Fatalf("the rest of the request: %v", err)
+	}
+	if got := mustDo(t, stuck, "GET", "slow"); got != "1" {
+		t.Fatalf("a request without its end has written %.20q", got)
+	}
+}
+
 // A process that is stopped for a while finds late replies in its sockets: they are
 // replies all the same.
 func TestPauseOfTheProxyIsNoTimeout(t *testing.T) {
