@@ -293,7 +293,7 @@ func TestASettledPipeGoesOn(t *testing.T) {
 // begin begins a request for owner i; extend goes on with it.
 func (r *rig) begin(i int, text string) {
 	frame, ok := r.a.Copy([]byte(text))
-	if !ok || !r.p.Begin(r.a, int64(i), Request{Owner: ring.Token(i), Seq: uint32(i), Frame: frame}) {
+	if !ok || !r.p.Begin(r.a, int64(i), Request{Owner: ring.Token(i), Seq: uint32(i), Frame: frame}, false) {
 		r.Fatal("begin failed")
 	}
 }

@@ -42,6 +42,7 @@ type Request struct {
 	Hops   uint8      // redirects followed so far
 	Script bool       // the reply may have been made up by the client
 	Passed bool       // Frame is the beginning only: it cannot be sent again
+	Asking bool       // an ASKING precedes it, by Push
 	Frame  buf.Slice  // the bytes, as the node shall get them
 }
 
@@ -160,6 +161,7 @@ var asking = []byte("*1\r\n$6\r\nASKING\r\n")
 // frame from then on: the chunk it was received in is free at once.
 func (p *Pipe) Push(a *buf.Arena, now int64, r Request, ask bool) bool {
 	e := entry{Request: r, since: now}
+	e.Asking = ask
 	var prefix []byte
 	if ask {
 		prefix, e.skip = asking, 1

@@ -131,6 +131,9 @@ func (s *Session) Pending() int { return int(s.window.len()) }
 // Answered is how many requests are answered to the client, modulo 2^32.
 func (s *Session) Answered() uint32 { return s.window.head }
 
+// NextSeq is the number that the next request will have.
+func (s *Session) NextSeq() uint32 { return s.window.tail }
+
 // Holding is why the session reads no further, HoldNone if it does.
 func (s *Session) Holding() Hold { return s.hold }
 

@@ -148,7 +148,11 @@ func (s *Session) refusePart(env *Env) {
 // forget takes the request that is being passed on out of the window, of which it is the
 // newest, unless it has been answered.
 func (s *Session) forget() {
-	if !s.window.empty() && !s.window.at(s.window.tail-1).parked {
+	if s.window.empty() {
+		return
+	}
+	if e := s.window.at(s.window.tail - 1); !e.parked {
+		s.unbounce(e)
 		s.window.tail--
 	}
 }

@@ -27,6 +27,8 @@ type client struct {
 
 	leases   []ring.Token // pipes that only this client uses
 	upload   ring.Token   // the pipe that takes the parts of a large request, 0 without
+	resentOn ring.Token   // the pipe that a redirected request has taken last
+	aim      aim          // where a large request goes
 	download ring.Token   // the pipe whose large reply is passed on, 0 without
 	tookAt   int64        // when the client last took some of a large reply, ns
 }

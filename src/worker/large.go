@@ -52,13 +52,16 @@ func (w *Worker) beginUpload(c *client, in session.Intent) {
 	if !w.keepsOrder(c, in.Slot) {
 		return
 	}
-	index := w.route[in.Slot]
-	if index == noNode {
-		w.refuse(c, in.Command, nil)
-		return
-	}
 	if c.Pending() > 0 {
 		c.HoldForOrder()
+		return
+	}
+	if in.Kind == session.Begin && !w.aimed(c, in) {
+		return
+	}
+	index, ask := w.takeAim(c, in.Slot)
+	if index == noNode {
+		w.refuse(c, in.Command, nil)
 		return
 	}
 	n := w.nodes[index]
@@ -74,13 +77,16 @@ func (w *Worker) beginUpload(c *client, in session.Intent) {
 	frame := w.frameOf(in.Frame)
 	seq := c.Accept(&w.env, in.Command)
 	r := pipe.Request{Owner: c.Token, Seq: seq, Slot: in.Slot, Script: in.Command.RunsScripts(), Passed: true, Frame: frame}
-	if !b.Begin(w.Arena, w.now, r) {
+	if !b.Begin(w.Arena, w.now, r, ask) {
 		w.answerError(c.Token, seq, errNoMemory)
 		w.Arena.Release(frame.Block)
 		w.quiet(b)
 		return
 	}
 	c.upload = b.end.token
+	if ask || index != w.route[in.Slot] {
+		c.Bounce(seq) // what follows it in its slot would take another way
+	}
 	w.inFlight++
 	w.touchPipe(b)
 }

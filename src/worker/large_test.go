@@ -61,6 +61,10 @@ func (e *ends) Turn(ops []ring.Op, _ ring.Wait, events []ring.Event) int {
 			}
 			e.took[op.Socket] += n
 			e.event(ring.Sent, op.Socket, uint32(n), noData)
+		case ring.OpRecvStop:
+			e.armed[op.Socket] = false
+			e.event(ring.RecvEnded, op.Socket, 0, noData)
+			e.events[len(e.events)-1].Err = ring.ErrCanceled
 		default:
 			panic(fmt.Sprintf("an operation of kind %d, which is for ends that are not ready", op.Kind))
 		}
@@ -156,10 +160,13 @@ func TestPartsDoNotAllocate(t *testing.T) {
 				e.send(clientEnd, part)
 				w.turns()
 			}
+			e.send(nodeEnd, []byte("*0\r\n")) // to the greeting
 			w.turns()
-			e.send(nodeEnd, []byte("*0\r\n"))
+			e.send(nodeEnd, []byte(":1\r\n")) // to EXISTS
 			w.turns()
-			passAlong(t, w, e, clientEnd, nodeEnd, part)
+			e.send(e.opened, []byte("*0\r\n")) // on the request's own connection
+			w.turns()
+			passAlong(t, w, e, clientEnd, e.opened, part)
 		})
 	}
 }

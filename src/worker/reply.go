@@ -17,14 +17,22 @@ func (w *Worker) deliver(b *backend, r pipe.Reply) {
 			return
 		}
 	}
-	w.answer(r.Owner, r.Seq, r.Bytes)
+	if r.Owner.Kind() == kindProbe {
+		w.aim(r.Owner, b.node.index, r.Asking)
+	} else {
+		w.answer(r.Owner, r.Seq, r.Bytes)
+	}
 	w.Arena.Release(r.Frame.Block)
 }
 
 // answer gives a reply to its owner. The caller keeps its reference.
 func (w *Worker) answer(owner ring.Token, seq uint32, reply buf.Slice) {
-	if owner.Kind() == kindJoin {
+	switch owner.Kind() {
+	case kindJoin:
 		w.answerPart(owner, seq, reply)
+		return
+	case kindProbe:
+		w.aim(owner, noNode, false) // it is an error of our own
 		return
 	}
 	c := w.clients.get(owner)
@@ -54,6 +62,10 @@ func (w *Worker) loseReply(owner ring.Token, seq uint32) {
 		if j := w.joins.get(owner); j.Lose(seq) {
 			w.answerJoined(owner, j)
 		}
+		return
+	}
+	if owner.Kind() == kindProbe {
+		w.aim(owner, noNode, false)
 		return
 	}
 	if c := w.clients.get(owner); c != nil {

@@ -112,6 +112,9 @@ func (w *Worker) bounce(owner ring.Token, seq uint32) (followed bool) {
 		j := w.joins.get(owner)
 		owner, seq = j.Owner, j.Seq
 	}
+	if owner.Kind() == kindProbe {
+		return false
+	}
 	if c := w.clients.get(owner); c != nil {
 		return c.Bounce(seq)
 	}
@@ -139,22 +142,33 @@ func (w *Worker) retire(b *backend) {
 // resend sends a redirected request to the node it was redirected to.
 func (w *Worker) resend(r waitingRequest) {
 	n := w.nodes[r.node]
-	key := pipe.Key{}
-	if c := w.clients.get(w.sessionOf(r.Owner)); c != nil {
-		key = w.keyOf(c)
-	} else {
+	c := w.clients.get(w.sessionOf(r.Owner))
+	if c == nil {
 		// Nobody waits for the reply, and the request has not been executed.
 		w.answerError(r.Owner, r.Seq, errClusterDown)
 		w.Arena.Release(r.Frame.Block)
 		return
 	}
-	key.Node = uint32(r.node)
-	b := w.pipeFor(n, key)
+	b := w.resendOn(c, n)
 	if b == nil {
 		w.answerLost(n, r.Request, false, n.reason)
 		return
 	}
+	c.resentOn = b.end.token
 	w.push(b, r.Request, r.ask)
+}
+
+// resendOn returns the pipe that a client's redirected request takes to n: the one that an
+// earlier one has taken and not left, even if new requests take another one by now. It is
+// nil when n cannot be reached.
+func (w *Worker) resendOn(c *client, n *node) *backend {
+	key := w.keyOf(c)
+	key.Node = uint32(n.index)
+	b := w.pipes.get(c.resentOn)
+	if b != nil && b.node == n && b.Key == key && b.Len() > 0 && b.Takes() && !b.Begun() && (b.lessee == 0 || b.lessee == c.Token) {
+		return b
+	}
+	return w.pipeFor(n, key)
 }
 
 func (w *Worker) sessionOf(owner ring.Token) ring.Token {

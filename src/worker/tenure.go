@@ -161,6 +161,7 @@ func (w *Worker) quiet(b *backend) {
 		w.endLease(b)
 	}
 	b.become(tenureIdle)
+	b.patience = patience
 	b.idleAt = w.now
 	b.node.idle = append(b.node.idle, b)
 }

@@ -86,7 +86,7 @@ func (p *backend) begin(d *Directive) {
 	owner := d.Int()
 	frame, ok := p.arena.Copy([]byte(d.Word()))
 	p.now += time.Second
-	if !ok || !p.Begin(p.arena, int64(p.now), p.request(owner, frame)) {
+	if !ok || !p.Begin(p.arena, int64(p.now), p.request(owner, frame), false) {
 		d.Fail("no memory for the request")
 	}
 }

@@ -52,6 +52,8 @@ type request struct {
 	asked           []*node                   // by item: where an ASK has sent it that is not followed yet
 	executions      []execution
 	outcome         outcome
+	probe           *request // the question for its key that goes before a large request
+	aimed           *node    // where the answer came from, behind an ASKING
 }
 
 func (q *request) String() string {
@@ -71,7 +73,10 @@ func (j *judge) tried(c *nodeConn, marks []mark, asking bool) {
 	if m.session >= len(j.sessions) || m.request >= len(j.sessions[m.session]) {
 		j.world.fail("node %d got request %d of session %d, which does not exist", c.node.index, m.request, m.session)
 	}
-	q := j.sessions[m.session][m.request]
+	j.triedBy(j.sessions[m.session][m.request], c, marks, asking)
+}
+
+func (j *judge) triedBy(q *request, c *nodeConn, marks []mark, asking bool) {
 	if q.proto != c.proto {
 		j.world.fail("node %d got %s in RESP%d, the session speaks RESP%d", c.node.index, q, c.proto, q.proto)
 	}
@@ -88,6 +93,7 @@ func (j *judge) tried(c *nodeConn, marks []mark, asking bool) {
 			j.world.fail("item %d of %s came to node %d, an ASK had sent it to node %d", m.item, q, c.node.index, to.index)
 		case to != nil && !asking:
 			j.world.fail("item %d of %s came to node %d without ASKING", m.item, q, c.node.index)
+		case to == nil && asking && q.aimed == c.node: // it was asked for the key with ASKING
 		case to == nil && asking:
 			j.world.fail("item %d of %s came to node %d with ASKING, which no ASK had asked for", m.item, q, c.node.index)
 		}

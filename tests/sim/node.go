@@ -221,6 +221,9 @@ func (c *nodeConn) serve(args [][]byte) {
 			w.fail("node %d got the key %s, which no client has sent", n.index, clip([]byte(key)))
 		}
 	}
+	if name == "exists" && c.probed(marks[0], bases, asking) {
+		return
+	}
 	n.cluster.judge.tried(c, marks, asking)
 	if shape.firstKey != 0 {
 		if refusal := c.route(bases, asking); refusal != "" {

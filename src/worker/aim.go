@@ -1,0 +1,88 @@
+package worker
+
+import (
+	"mithril/src/pipe"
+	"mithril/src/resp"
+	"mithril/src/ring"
+	"mithril/src/session"
+)
+
+// A large request that is passed on cannot be sent again when its node answers with a
+// redirect. So before it goes out its slot's owner is asked for the key: the question
+// meets the same redirects, is small, and follows them.
+//
+//	None   nothing is asked
+//	Asked  the session is held until the answer
+//	Known  the request goes where the answer came from
+type aimState uint8
+
+const (
+	aimNone aimState = iota
+	aimAsked
+	aimKnown
+)
+
+// aim is where a large request of a client goes.
+type aim struct {
+	state aimState
+	ask   bool   // the node takes it behind an ASKING only
+	node  uint16 // noNode: the question had no answer, so where the route leads
+	seq   uint32 // the number it will have: another request makes its own
+}
+
+// kindProbe is the token kind of the questions; index and generation are the client's.
+const kindProbe = kindJoin + 1
+
+// aimed says that the large request on offer may go out. If not, the session is held and
+// its key is asked for.
+func (w *Worker) aimed(c *client, in session.Intent) bool {
+	if c.aim.state == aimKnown && c.aim.seq == c.NextSeq() {
+		return true
+	}
+	b, _ := w.pipeOf(c, in.Slot)
+	if b == nil {
+		return true // and is told so
+	}
+	if b.Full() {
+		w.holdFor(c, b)
+		return false
+	}
+	key := w.env.Args[in.Command.KeyIndex].Of(w.Arena.Bytes(in.Frame))
+	w.scratch = resp.AppendCommand(w.scratch[:0], "EXISTS", "")
+	w.scratch = resp.AppendBulk(w.scratch[:len(w.scratch)-len("$0\r\n\r\n")], key)
+	frame, ok := w.Arena.Copy(w.scratch)
+	if !ok {
+		return true
+	}
+	c.aim = aim{state: aimAsked, seq: c.NextSeq()}
+	c.HoldForPipe()
+	c.waitsOn = 0
+	owner := ring.MakeToken(kindProbe, c.Token.Generation(), c.Token.Index())
+	w.push(b, pipe.Request{Owner: owner, Slot: in.Slot, Frame: frame}, false)
+	return false
+}
+
+// aim takes the answer to a question: it came from a node, which is noNode if there is
+// none.
+func (w *Worker) aim(probe ring.Token, node uint16, ask bool) {
+	c := w.clients.get(probe)
+	if c == nil || c.aim.state != aimAsked {
+		return
+	}
+	c.aim.state, c.aim.node, c.aim.ask = aimKnown, node, ask
+	c.PipeHasRoom()
+	if !c.ready {
+		c.ready = true
+		w.ready = append(w.ready, c.Token)
+	}
+}
+
+// takeAim returns where a large request goes, and whether behind an ASKING.
+func (w *Worker) takeAim(c *client, slot uint16) (node uint16, ask bool) {
+	known := c.aim
+	c.aim = aim{}
+	if known.state == aimKnown && known.seq == c.NextSeq() && known.node != noNode && w.nodes[known.node].used {
+		return known.node, known.ask
+	}
+	return w.route[slot], false
+}
