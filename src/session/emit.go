@@ -16,7 +16,7 @@ func (s *Session) Answer(env *Env, seq uint32, reply buf.Slice) {
 	s.learn(int(reply.Len))
 	if seq == s.window.head {
 		s.window.head++
-		s.unsent += int64(reply.Len)
+		s.owe(env, int64(reply.Len))
 		s.write(env, reply)
 		if s.window.parked > 0 {
 			s.unpark(env)
@@ -38,7 +38,7 @@ func (s *Session) AnswerPart(env *Env, seq uint32, part buf.Slice, last bool) {
 		return
 	}
 	invariant.Assert(s.IsNext(seq), "session: part of a reply out of order")
-	s.unsent += int64(part.Len)
+	s.owe(env, int64(part.Len))
 	s.partial += int(part.Len)
 	if !s.out.Put(env.Arena, part) {
 		s.Kill("out of memory for a reply")
@@ -72,7 +72,7 @@ func (s *Session) AnswerBytes(env *Env, seq uint32, reply []byte) {
 	if seq == s.window.head {
 		s.unbounce(s.window.at(seq))
 		s.window.head++
-		s.unsent += int64(len(reply))
+		s.owe(env, int64(len(reply)))
 		s.writeBytes(env, reply)
 		s.unpark(env)
 		return
@@ -114,7 +114,7 @@ func (s *Session) park(env *Env, e *entry, reply buf.Slice) bool {
 func (s *Session) parkKept(env *Env, e *entry, kept buf.Slice) {
 	e.reply, e.parked = kept, true
 	s.window.parked++
-	s.unsent += int64(kept.Len)
+	s.owe(env, int64(kept.Len))
 	s.checkHard(env)
 }
 
@@ -157,7 +157,7 @@ func (s *Session) count(env *Env, reply []byte) {
 
 // checkHard gives the session up when it holds more than it may.
 func (s *Session) checkHard(env *Env) {
-	if env.overHard(s.held()) {
+	if env.overHard(s.held(), s.others(env)) {
 		s.Kill("output limit reached")
 	}
 }
@@ -168,10 +168,17 @@ func (s *Session) held() int64 {
 	return s.unsent + s.parts + int64(s.window.parked)*entryBytes
 }
 
+// owe notes that the bytes of replies for the client have grown by n.
+func (s *Session) owe(env *Env, n int64) {
+	s.unsent += n
+	env.Owed += n
+}
+
 // Gather notes that the parts kept of replies that are not whole yet have grown by n
 // bytes.
 func (s *Session) Gather(env *Env, n int) {
 	s.parts += int64(n)
+	env.Owed += int64(n)
 	s.checkHard(env)
 }
 
@@ -179,8 +186,9 @@ func (s *Session) Gather(env *Env, n int) {
 func (s *Session) Parts() int64 { return s.parts }
 
 // Gathered takes back n bytes of what Gather has noted: their reply is whole, or lost.
-func (s *Session) Gathered(n int) {
+func (s *Session) Gathered(env *Env, n int) {
 	s.parts -= int64(n)
+	env.Owed -= int64(n)
 	invariant.Assert(s.parts >= 0, "session: more parts joined than gathered")
 }
 
@@ -189,8 +197,9 @@ func (s *Session) Gathered(n int) {
 func (s *Session) Out() *buf.Gather { return &s.out }
 
 // Sent notes that n bytes have gone out.
-func (s *Session) Sent(n int) {
+func (s *Session) Sent(env *Env, n int) {
 	s.unsent -= int64(n)
+	env.Owed -= int64(n)
 	s.stalled = 0
 	invariant.Assert(s.unsent >= 0, "session: more sent than answered")
 }
@@ -198,13 +207,13 @@ func (s *Session) Sent(n int) {
 // CheckOutput closes the session when it has been over the soft output limit, or held by
 // it, without progress for too long. The worker calls it about once a second.
 func (s *Session) CheckOutput(env *Env, now int64) {
-	if s.hold != HoldOutput && !env.overSoft(s.held()) {
+	if s.hold != HoldOutput && !env.overSoft(s.held(), s.others(env)) {
 		s.stalled = 0
 		return
 	}
 	if s.stalled == 0 {
 		s.stalled = now
-	} else if now-s.stalled > env.softFor() {
+	} else if now-s.stalled > env.softFor(s.others(env)) {
 		s.Kill("output limit reached: over the soft level without progress")
 	}
 }
@@ -231,7 +240,7 @@ func (s *Session) Release(env *Env) bool {
 	case HoldBarrier, HoldOrder:
 		passed = s.window.empty()
 	case HoldOutput:
-		passed = !env.overSoft(2 * s.held())
+		passed = !env.overSoft(2*s.held(), s.others(env))
 	}
 	if passed {
 		s.hold = HoldNone

@@ -79,7 +79,7 @@ func (s *Session) mayRead(env *Env) bool {
 		s.hold = HoldOrder
 	case !s.mayOpenMore():
 		s.hold = HoldWindow
-	case env.overSoft(s.held()):
+	case env.overSoft(s.held(), s.others(env)):
 		s.hold = HoldOutput
 	}
 	return s.hold == HoldNone

@@ -306,6 +306,6 @@ func say(env *Env, s *Session, request []byte) string {
 		out.Write(env.Arena.Bytes(part))
 	}
 	s.Out().Sent(env.Arena, out.Len())
-	s.Sent(out.Len())
+	s.Sent(env, out.Len())
 	return out.String()
 }

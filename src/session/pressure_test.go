@@ -15,55 +15,35 @@ func TestContract_PIPE5_UnderPressure(t *testing.T) {
 		mb  = 1 << 20
 		all = 1 << 40
 	)
-	arena, err := buf.NewArena(make(buf.HeapMemory, 1<<30), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	env := &Env{Arena: arena}
+	env := &Env{}
 	// The most that may wait: with the limit at 100 bytes, at 64 MB, and without one.
 	for _, level := range []struct {
-		more       int // memory that is used in addition, in bytes
+		others     int64 // bytes that wait for the other clients
 		soft, hard [3]int64
 		softFor    int64 // of a limit of a minute, in seconds
 	}{
 		{0, [3]int64{100, 64 * mb, all}, [3]int64{100, 64 * mb, all}, 60},
 		{PressureBytes, [3]int64{100, 64 * mb, all}, [3]int64{100, 64 * mb, all}, 60},
-		{1, [3]int64{100, mb, all}, [3]int64{100, 64 * mb, all}, 1},
-		{HighPressureBytes - PressureBytes - 1<<10, [3]int64{100, mb, all}, [3]int64{100, 64 * mb, all}, 1},
-		{1, [3]int64{100, mb, all}, [3]int64{100, 8 * mb, all}, 1},
+		{PressureBytes + 1, [3]int64{100, mb, all}, [3]int64{100, 64 * mb, all}, 1},
+		{HighPressureBytes, [3]int64{100, mb, all}, [3]int64{100, 64 * mb, all}, 1},
+		{HighPressureBytes + 1, [3]int64{100, mb, all}, [3]int64{100, 8 * mb, all}, 1},
 	} {
-		for more := level.more; more > 0; {
-			block, ok := arena.Alloc(largestPart(more))
-			if !ok {
-				t.Fatal("no memory")
-			}
-			more -= arena.Cap(block)
-		}
 		for i, limit := range []int64{100, 64 * mb, 0} {
 			env.Output = OutputLimit{Soft: limit, Hard: limit, SoftFor: 60_000_000_000}
-			if env.overSoft(level.soft[i]) || level.soft[i] < all && !env.overSoft(level.soft[i]+1) {
-				t.Errorf("with %d bytes used and a soft limit of %d: %d are not what may wait", arena.UsedBytes(), limit, level.soft[i])
+			if env.overSoft(level.soft[i], level.others) || level.soft[i] < all && !env.overSoft(level.soft[i]+1, level.others) {
+				t.Errorf("with %d bytes for others and a soft limit of %d: %d are not what may wait", level.others, limit, level.soft[i])
 			}
-			if env.overHard(level.hard[i]) || level.hard[i] < all && !env.overHard(level.hard[i]+1) {
-				t.Errorf("with %d bytes used and a hard limit of %d: %d are not what may wait", arena.UsedBytes(), limit, level.hard[i])
+			if env.overHard(level.hard[i], level.others) || level.hard[i] < all && !env.overHard(level.hard[i]+1, level.others) {
+				t.Errorf("with %d bytes for others and a hard limit of %d: %d are not what may wait", level.others, limit, level.hard[i])
 			}
 		}
-		if got := env.softFor(); got != level.softFor*1_000_000_000 {
-			t.Errorf("with %d bytes used: %d ns over the soft limit", arena.UsedBytes(), got)
+		if got := env.softFor(level.others); got != level.softFor*1_000_000_000 {
+			t.Errorf("with %d bytes for others: %d ns over the soft limit", level.others, got)
 		}
-		if env.Output.SoftFor = 5; env.softFor() != 5 {
-			t.Errorf("with %d bytes used: a shorter time becomes %d ns", arena.UsedBytes(), env.softFor())
+		if env.Output.SoftFor = 5; env.softFor(level.others) != 5 {
+			t.Errorf("with %d bytes for others: a shorter time becomes %d ns", level.others, env.softFor(level.others))
 		}
 	}
-}
-
-// largestPart is the largest power of two in n: so large a block has no bytes to spare.
-func largestPart(n int) int {
-	part := 1
-	for 2*part <= n {
-		part *= 2
-	}
-	return part
 }
 
 // TestContract_PIPE5_ReadingStopsUnderPressure: the session is held, and goes on when the
@@ -77,7 +57,7 @@ func TestContract_PIPE5_ReadingStopsUnderPressure(t *testing.T) {
 	u.env = testEnv(t, command.Versions[0], "")
 	u.env.Arena, u.env.Output.Soft, u.env.StreamFrom = arena, 8<<20, 1<<20
 	u.Session = newTestSession(u.env)
-	ballast, _ := arena.Alloc(PressureBytes)
+	u.env.Owed = PressureBytes + 1 // for others
 	u.receive(getFrame)
 	s, _ := arena.Copy([]byte(strings.Repeat("v", 1<<20+1)))
 	u.Answer(u.env, 0, s)
@@ -95,15 +75,14 @@ func TestContract_PIPE5_ReadingStopsUnderPressure(t *testing.T) {
 	}
 	held(HoldOutput, Nothing, false)
 	u.Out().Sent(arena, 1<<19-1)
-	u.Sent(1<<19 - 1)
+	u.Sent(u.env, 1<<19-1)
 	held(HoldOutput, Nothing, false)
 	u.Out().Sent(arena, 2)
-	u.Sent(2)
+	u.Sent(u.env, 2)
 	if !u.Release(u.env) {
 		t.Error("it does not go on at half")
 	}
 	held(HoldNone, Forward, false)
-	arena.Release(ballast)
 	u.read()
 	u.free()
 }

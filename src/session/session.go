@@ -20,7 +20,8 @@ type Env struct {
 	Limits      resp.RequestLimits
 	FreshLimits resp.RequestLimits // while a login is due
 	Output      OutputLimit
-	StreamFrom  int // bytes of an unfinished request from which on it is passed on as it arrives
+	Owed        int64 // bytes of replies that the clients have not got
+	StreamFrom  int   // bytes of an unfinished request from which on it is passed on as it arrives
 	Server      Server
 	locals      []*local // by command.Command.ID; nil where the session has no answer of its own
 
@@ -195,6 +196,7 @@ func (s *Session) Rest() { s.window.rest() }
 // Free gives back everything the session holds. Replies that are still to come must
 // not be given to it any more.
 func (s *Session) Free(env *Env) {
+	env.Owed -= s.unsent + s.parts
 	s.in.Drop(env.Arena)
 	s.out.Drop(env.Arena)
 	s.shelf.Drop(env.Arena)

@@ -84,7 +84,7 @@ func (u *upload) read() {
 		u.told.Write(u.env.Arena.Bytes(s))
 	}
 	u.Out().Sent(u.env.Arena, out)
-	u.Sent(out)
+	u.Sent(u.env, out)
 }
 
 // reply answers a request.

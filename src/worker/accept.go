@@ -121,6 +121,10 @@ func (w *Worker) accepted(ev *ring.Event) {
 	case w.Protected && !peer.Addr().Unmap().IsLoopback():
 		w.turnAway(c, errProtected)
 	}
+	if w.cut {
+		c.Drain(&w.env) // it came when all others had been told
+		w.touch(c)
+	}
 	if listener := int(ev.Token.Index()); w.accepting[listener] == acceptAny && w.crowded() {
 		w.stopAccepting(listener) // and go on with a few
 	}

@@ -30,7 +30,6 @@ type client struct {
 	resentOn ring.Token   // the pipe that a redirected request has taken last
 	aim      aim          // where a large request goes
 	download ring.Token   // the pipe whose large reply is passed on, 0 without
-	tookAt   int64        // when the client last took some of a large reply, ns
 }
 
 const (
@@ -122,7 +121,7 @@ func (w *Worker) clientSent(c *client, ev *ring.Event) {
 	w.counters.NetOutput += uint64(ev.N)
 	c.moved = w.now
 	c.end.out.Sent(w.Arena, int(ev.N))
-	c.Sent(int(ev.N))
+	c.Sent(&w.env, int(ev.N))
 	if c.download != 0 {
 		w.moveOn(c)
 	}

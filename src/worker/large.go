@@ -19,7 +19,7 @@ type Large struct {
 // The sizes in force.
 var (
 	LargeSizes = Large{
-		LargeRequestFrom: 64 << 10, PartsFrom: 32 << 10, LargeReplyFrom: 1 << 20, HeavyFrom: 256 << 10, StreamWindow: 256 << 10,
+		LargeRequestFrom: 256 << 10, PartsFrom: 32 << 10, LargeReplyFrom: 1 << 20, HeavyFrom: 256 << 10, StreamWindow: 256 << 10,
 	}
 
 	// StreamFrom is what session.Env has if it says nothing else. Requests up to it are
@@ -168,7 +168,7 @@ func (w *Worker) beginDownload(b *backend, c *client) {
 	w.detach(b)
 	b.others = b.tenure == tenureShared || b.OthersBehind()
 	c.download = b.end.token
-	c.tookAt = w.now
+	c.moved = w.now
 }
 
 // earlyFor is how long a large reply waits for the earlier replies of its session. They
@@ -209,7 +209,9 @@ func (w *Worker) deliverPart(b *backend, r pipe.Reply, last bool) {
 		return
 	}
 	c.AnswerPart(&w.env, r.Seq, r.Bytes, last)
-	w.touch(c)
+	if last || c.download != 0 || c.Out().Bytes() > w.StreamWindow || c.Done() {
+		w.touch(c) // in between the parts gather, for one send
+	}
 	if last {
 		c.download = 0
 		w.goOn(c)
@@ -246,7 +248,6 @@ func (c *client) leaving() int { return c.Out().Bytes() + c.end.out.Bytes() }
 
 // moveOn is called when a client has taken some of what it is sent.
 func (w *Worker) moveOn(c *client) {
-	c.tookAt = w.now
 	if b := w.downloadOf(c); b != nil && b.stopped == stoppedSlow && c.leaving() <= w.StreamWindow/2 {
 		w.readOnAgain(b)
 	}
@@ -274,7 +275,7 @@ func (w *Worker) sweepLarge(c *client) {
 	if b == nil || b.stopped != stoppedSlow {
 		return
 	}
-	if limit := &w.env.Output; limit.Soft > 0 && w.now-c.tookAt > limit.SoftFor {
+	if limit := &w.env.Output; limit.Soft > 0 && w.now-c.moved > limit.SoftFor {
 		c.Kill("output limit reached: no progress in a large reply")
 	}
 }

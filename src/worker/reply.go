@@ -95,7 +95,7 @@ func (w *Worker) answerJoined(token ring.Token, j *fanout.Join) {
 	joined, ok := j.Result(w.Arena)
 	w.joins.put(token)
 	if c := w.clients.get(client); c != nil {
-		c.Gathered(held)
+		c.Gathered(&w.env, held)
 	}
 	if !ok {
 		w.loseReply(client, seq)

@@ -134,6 +134,7 @@ func (w *Worker) retire(b *backend) {
 	case tenureLeased:
 		w.endLease(b)
 		b.become(tenureDetached)
+		w.leaveAgain(b.node)
 	}
 	b.Retire()
 	w.wakeWaiters(b)

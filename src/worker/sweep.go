@@ -106,7 +106,7 @@ func (w *Worker) sweepClient(c *client) {
 	w.sweepLeft(c)
 	w.sweepLarge(c)
 	c.Rest()
-	if w.IdleTimeout > 0 && c.Pending() == 0 && c.Holding() != session.HoldPipe && w.now-c.heard > w.IdleTimeout {
+	if w.IdleTimeout > 0 && c.Pending() == 0 && c.Holding() != session.HoldPipe && c.leaving() == 0 && w.now-max(c.heard, c.moved) > w.IdleTimeout {
 		c.Kill("")
 	}
 	if c.Done() {

@@ -257,10 +257,9 @@ func (c *Config) redirects() bool {
 func (c *Config) endsStaying() bool { return c.Idle > 0 || c.Cutoff }
 
 // closesIdleOnly says that the proxy closes sessions that do nothing, and no other that
-// has done nothing wrong. One that takes its replies slowly may seem to do nothing.
+// has done nothing wrong.
 func (c *Config) closesIdleOnly() bool {
-	takenSlowly := c.F.Late+c.F.Crumbs+c.F.ShortSend > 0 || c.SoftOutput > 0
-	return c.Idle > 0 && !takenSlowly && c.HardOutput == 0 && c.Scarce == 0 && c.Stop == 0
+	return c.Idle > 0 && c.SoftOutput == 0 && c.HardOutput == 0 && c.Scarce == 0 && c.Stop == 0
 }
 
 // closesSessions says that the proxy may close a session that has done nothing wrong.

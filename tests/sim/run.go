@@ -193,15 +193,12 @@ func (r *run) stop(cutoff bool) {
 	r.shared.Stopping.Store(true)
 	r.ring.Wake()
 	if cutoff {
-		r.world.after(r.world.between(cutoffMin, 200*millisecond), func() {
+		r.world.after(r.world.between(0, 200*millisecond), func() {
 			r.shared.Cutoff.Store(true)
 			r.ring.Wake()
 		})
 	}
 }
-
-// cutoffMin is how soon the process may be told to stop at once after it was told to stop.
-const cutoffMin = millisecond
 
 // probe tries the proxy when the faults are over.
 func (r *run) probe() {
@@ -222,7 +219,7 @@ func (r *run) probe() {
 
 // probeTime is within which a probe must be served: no wait of its requests may be as long
 // as until the worker's next sweep.
-func (c *Config) probeTime() int64 { return 100*millisecond + 250*c.Latency }
+func (c *Config) probeTime() int64 { return 80*millisecond + 300*c.Latency }
 
 // probes is how many sessions try the proxy when the faults are over.
 func (c *Config) probes() int {
