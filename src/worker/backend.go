@@ -160,6 +160,7 @@ func (w *Worker) pipeSent(b *backend, ev *ring.Event) {
 		return
 	}
 	b.Moved(w.now)
+	w.bulkAt = w.now
 	if len(b.waiters) > 0 && w.unsent(b) <= w.StreamWindow/2 {
 		w.wakeWaiters(b)
 	}
@@ -240,7 +241,7 @@ func (w *Worker) losePipe(b *backend, reason string) {
 		w.pipeFailed(b, reason)
 	}
 	w.timers.Cancel(b.deadline)
-	w.letGo(b)
+	w.letGo(b, tenureEnded)
 	parting := b.Parting()
 	b.Close(w.Arena)
 	for {

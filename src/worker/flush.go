@@ -86,8 +86,8 @@ func (w *Worker) wait() ring.Wait {
 		deadline = 0
 	}
 	wait := ring.Wait{Deadline: deadline, Min: 1}
-	if w.window == 0 {
-		return wait
+	if w.window == 0 || w.bulkAt == w.now {
+		return wait // bulk does not come quicker for waiting
 	}
 	if due := w.due.count(); due >= gatherFrom {
 		wait.Window = w.window

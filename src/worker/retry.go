@@ -126,14 +126,8 @@ func (w *Worker) retire(b *backend) {
 	if b.State() != pipe.Ready {
 		return
 	}
-	switch b.tenure {
-	case tenureShared:
-		b.node.unbind(b)
-		b.become(tenureDetached)
-		w.leaveAgain(b.node)
-	case tenureLeased:
-		w.endLease(b)
-		b.become(tenureDetached)
+	if b.tenure == tenureShared || b.tenure == tenureLeased {
+		w.letGo(b, tenureDetached)
 		w.leaveAgain(b.node)
 	}
 	b.Retire()

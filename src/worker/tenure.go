@@ -126,8 +126,7 @@ func (w *Worker) endLease(b *backend) {
 func (w *Worker) endLeases(c *client) {
 	for len(c.leases) > 0 {
 		b := w.pipes.get(c.leases[0])
-		w.endLease(b)
-		b.become(tenureDetached)
+		w.letGo(b, tenureDetached)
 		if b.Len() == 0 {
 			w.quiet(b)
 		}
@@ -139,8 +138,7 @@ func (w *Worker) detach(b *backend) {
 	if b.tenure != tenureShared || !w.mayPrivate(b.node) {
 		return
 	}
-	b.node.unbind(b)
-	b.become(tenureDetached)
+	w.letGo(b, tenureDetached)
 	w.leaveAgain(b.node)
 	w.wakeWaiters(b)
 }
@@ -166,8 +164,8 @@ func (w *Worker) quiet(b *backend) {
 	b.node.idle = append(b.node.idle, b)
 }
 
-// letGo takes a pipe that ends from whoever has it.
-func (w *Worker) letGo(b *backend) {
+// letGo takes a pipe from whoever has it.
+func (w *Worker) letGo(b *backend, next tenure) {
 	switch b.tenure {
 	case tenureShared:
 		b.node.unbind(b)
@@ -182,7 +180,7 @@ func (w *Worker) letGo(b *backend) {
 			}
 		}
 	}
-	b.become(tenureEnded)
+	b.become(next)
 }
 
 // sweepIdle closes connections that nobody has needed for a while.

@@ -123,6 +123,7 @@ type Worker struct {
 	draining   bool
 	cut        bool
 	published  int64 // when the board was last written
+	bulkAt     int64 // when part of a large request or reply last moved, ns
 	repliesAt  int64 // when the replies are to be looked for
 }
 

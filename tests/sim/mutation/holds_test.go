@@ -52,7 +52,7 @@ var holdMutants = []mutant{
 	{
 		name: "requests are read whatever the client has not read",
 		file: "session/feed.go",
-		old:  "\tcase env.overSoft(s.held()):\n\t\ts.hold = HoldOutput\n",
+		old:  "\tcase env.overSoft(s.held(), s.others(env)):\n\t\ts.hold = HoldOutput\n",
 		new:  "",
 		harm: "a client that does not read takes the memory of the process",
 		test: "TestMemoryOfOneClientIsBounded",
@@ -68,16 +68,16 @@ var holdMutants = []mutant{
 	{
 		name: "the output limit is not looked at",
 		file: "session/emit.go",
-		old:  "	if env.overHard(s.held()) {\n",
-		new:  "	if env.overHard(0 * s.held()) {\n",
+		old:  "	if env.overHard(s.held(), s.others(env)) {\n",
+		new:  "	if env.overHard(0*s.held(), s.others(env)) {\n",
 		harm: "a client that does not read takes the memory of the process",
 		test: "TestMemoryOfOneClientIsBounded",
 	},
 	{
 		name: "parts that have been joined count on",
 		file: "worker/reply.go",
-		old:  "		c.Gathered(held)\n",
-		new:  "		c.Gathered(0 * held)\n",
+		old:  "		c.Gathered(&w.env, held)\n",
+		new:  "		c.Gathered(&w.env, 0*held)\n",
 		harm: "a session hangs after many MGETs",
 	},
 	{

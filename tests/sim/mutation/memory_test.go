@@ -55,8 +55,8 @@ var memoryMutants = []mutant{
 	{
 		name: "a session that ends keeps what it has received",
 		file: "session/session.go",
-		old:  "func (s *Session) Free(env *Env) {\n	s.in.Drop(env.Arena)\n",
-		new:  "func (s *Session) Free(env *Env) {\n",
+		old:  "	env.Owed -= s.unsent + s.parts\n	s.in.Drop(env.Arena)\n",
+		new:  "	env.Owed -= s.unsent + s.parts\n",
 		harm: "memory runs out when clients leave early",
 	},
 	{

@@ -50,8 +50,8 @@ var timeMutants = []mutant{
 	{
 		name: "idle clients are kept",
 		file: "worker/sweep.go",
-		old:  "w.now-c.heard > w.IdleTimeout {",
-		new:  "w.now-c.heard > w.IdleTimeout+3600*second {",
+		old:  "> w.IdleTimeout {",
+		new:  "> w.IdleTimeout+3600*second {",
 		harm: "timeout is not kept",
 	},
 	{
