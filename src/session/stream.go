@@ -39,10 +39,10 @@ func (s *Session) takeIn(next intake) {
 
 // isLarge says that the unfinished request on view is to be passed on as it arrives. A
 // good part of it must have arrived: announcing a size costs nothing, and must not
-// occupy a connection.
+// occupy a connection. And its end must be able to come.
 func (s *Session) isLarge(env *Env) bool {
 	const receivedShare = 16
-	return !s.collect && s.state == Plain && s.scan.Announced() > env.StreamFrom && s.in.Bytes() >= env.StreamFrom/receivedShare
+	return !s.collect && !s.ended && s.state == Plain && s.scan.Announced() > env.StreamFrom && s.in.Bytes() >= env.StreamFrom/receivedShare
 }
 
 // begin offers the beginning of a large request, if its received arguments tell where it
