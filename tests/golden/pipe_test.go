@@ -81,12 +81,14 @@ func (p *backend) request(owner int, frame buf.Slice) pipe.Request {
 	return pipe.Request{Owner: ring.Token(owner), Seq: uint32(owner), Frame: frame}
 }
 
-// begin queues the beginning of a request: the number of its owner, and the bytes.
+// begin queues the beginning of a request, behind an ASKING or not: the number of its owner,
+// and the bytes.
 func (p *backend) begin(d *Directive) {
+	ask := d.Flag("ask")
 	owner := d.Int()
 	frame, ok := p.arena.Copy([]byte(d.Word()))
 	p.now += time.Second
-	if !ok || !p.Begin(p.arena, int64(p.now), p.request(owner, frame), false) {
+	if !ok || !p.Begin(p.arena, int64(p.now), p.request(owner, frame), ask) {
 		d.Fail("no memory for the request")
 	}
 }
