@@ -160,7 +160,7 @@ func (w *Worker) pipeSent(b *backend, ev *ring.Event) {
 		return
 	}
 	b.Moved(w.now)
-	w.bulkAt = w.now
+	w.bulk = true
 	if len(b.waiters) > 0 && w.unsent(b) <= w.StreamWindow/2 {
 		w.wakeWaiters(b)
 	}

@@ -86,7 +86,7 @@ func (w *Worker) wait() ring.Wait {
 		deadline = 0
 	}
 	wait := ring.Wait{Deadline: deadline, Min: 1}
-	if w.window == 0 || w.bulkAt == w.now {
+	if w.window == 0 || w.bulk {
 		return wait // bulk does not come quicker for waiting
 	}
 	if due := w.due.count(); due >= gatherFrom {

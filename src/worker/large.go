@@ -107,7 +107,7 @@ func (w *Worker) passOn(c *client, in session.Intent) {
 		return
 	}
 	w.touchPipe(b)
-	w.bulkAt = w.now
+	w.bulk = true
 	if !in.Last && w.unsent(b) > w.StreamWindow {
 		w.holdFor(c, b)
 	}
@@ -222,7 +222,7 @@ func (w *Worker) deliverPart(b *backend, r pipe.Reply, last bool) {
 		w.beginDownload(b, c) // its size was not known before
 	}
 	if c.download != 0 {
-		w.bulkAt = w.now
+		w.bulk = true
 	}
 	if c.download == 0 || c.leaving() <= w.StreamWindow || c.Done() || b.others && b.patience <= 0 {
 		return
@@ -252,7 +252,7 @@ func (c *client) leaving() int { return c.Out().Bytes() + c.end.out.Bytes() }
 
 // moveOn is called when a client has taken some of what it is sent.
 func (w *Worker) moveOn(c *client) {
-	w.bulkAt = w.now
+	w.bulk = true
 	if b := w.downloadOf(c); b != nil && b.stopped == stoppedSlow && c.leaving() <= w.StreamWindow/2 {
 		w.readOnAgain(b)
 	}

@@ -123,7 +123,7 @@ type Worker struct {
 	draining   bool
 	cut        bool
 	published  int64 // when the board was last written
-	bulkAt     int64 // when part of a large request or reply last moved, ns
+	bulk       bool  // part of a large request or reply has moved in this turn
 	repliesAt  int64 // when the replies are to be looked for
 }
 
@@ -177,7 +177,7 @@ func (w *Worker) Run() {
 func (w *Worker) Turn() {
 	n := w.Ring.Turn(w.ops, w.wait(), w.events)
 	w.ops = w.ops[:0]
-	w.sends = 0
+	w.sends, w.bulk = 0, false
 	w.now = w.Ring.Now()
 	w.due.age(w.now, w.window)
 	w.counters.Turns++

@@ -242,7 +242,7 @@ func (c *client) tell(d *Directive) {
 			out = append(out, c.env.Arena.Bytes(s)...)
 		}
 		c.Out().Sent(c.env.Arena, len(out))
-		c.Sent(len(out))
+		c.Sent(&c.env, len(out))
 		d.SayAll("to the client: ", ShowReplies(out))
 	}
 	if hold := c.Holding(); hold != c.hold {

@@ -8,6 +8,7 @@ var largeMutants = []mutant{
 		old:  "		c.Bounce(seq) // what follows it in its slot would take another way\n",
 		new:  "",
 		harm: "a read overtakes the large write before it",
+		rare: true,
 	},
 	{
 		name: "a large request is begun while others are open",
@@ -15,13 +16,6 @@ var largeMutants = []mutant{
 		old:  "	if c.Pending() > 0 {\n		c.HoldForOrder()\n		return\n	}\n	if in.Kind",
 		new:  "	if in.Kind",
 		harm: "it overtakes them",
-	},
-	{
-		name: "the rest of an answered request is sent on",
-		file: "worker/tenure.go",
-		old:  "	case b.State() == pipe.Draining, b.Begun():\n",
-		new:  "	case b.State() == pipe.Draining:\n",
-		harm: "a node takes the rest of a value for a request",
 	},
 	{
 		name: "a connection whose client has gone is not read on",
@@ -57,5 +51,6 @@ var largeMutants = []mutant{
 		old:  "	b := w.resendOn(c, n)\n",
 		new:  "	key := w.keyOf(c)\n	key.Node = uint32(n.index)\n	b := w.pipeFor(n, key)\n",
 		harm: "a read overtakes the write before it behind a redirect",
+		rare: true,
 	},
 }

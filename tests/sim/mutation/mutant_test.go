@@ -21,6 +21,7 @@ type mutant struct {
 	new  string
 	harm string // what a user would suffer
 	test string // of tests/sim that is to notice it; empty: TestSeeds
+	rare bool   // it takes thousands of seeds to meet
 	// quick ones are tried by every `make test`.
 	quick bool
 }
@@ -28,7 +29,8 @@ type mutant struct {
 const (
 	root = "../../.."
 
-	seedsMax     = 400 // tried before a mutant has survived
+	seedsMax     = 400  // tried before a mutant has survived
+	rareSeedsMax = 8000 // and a rare one
 	buildTimeout = 5 * time.Minute
 	runTimeout   = 2 * time.Minute // a program that hangs in one turn has been noticed, too
 )
@@ -92,8 +94,12 @@ func (m *mutant) run(program string) (noticed string, err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*runTimeout)
 	defer cancel()
+	seeds := seedsMax
+	if m.rare {
+		seeds = rareSeedsMax
+	}
 	cmd := exec.CommandContext(ctx, program, "-test.v", "-test.run", "^"+test+"$", "-test.timeout", runTimeout.String(),
-		"-seeds", fmt.Sprint(seedsMax), "-shrink=false")
+		"-seeds", fmt.Sprint(seeds), "-shrink=false")
 	cmd.Dir = filepath.Join(root, "tests", "sim")
 	out, err := cmd.CombinedOutput()
 	if !strings.Contains(string(out), "=== RUN   "+test) {

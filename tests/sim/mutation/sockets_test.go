@@ -91,8 +91,8 @@ var socketMutants = []mutant{
 	{
 		name: "a connection keeps its place when it is lost",
 		file: "worker/backend.go",
-		old:  "\tw.letGo(b)\n",
-		new:  "\tif b.tenure != tenureShared {\n\t\tw.letGo(b)\n\t}\n",
+		old:  "\tw.letGo(b, tenureEnded)\n",
+		new:  "\tif b.tenure != tenureShared {\n\t\tw.letGo(b, tenureEnded)\n\t}\n",
 		harm: "a node that has broken a connection once is gone for good",
 	},
 }
