@@ -23,5 +23,5 @@
 //	HoldBarrier  the command acts on the session itself, after all earlier replies
 //	HoldOrder    requests in flight may still change their node and must not be overtaken
 //	HoldOutput   the client does not read its replies
-//	HoldPipe     the pipe to the slot's node has no room; the worker ends it
+//	HoldPipe     the pipe has no room, or it is asked where a large request goes; the worker ends it
 package session
