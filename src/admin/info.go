@@ -95,10 +95,13 @@ func (s *Server) infoServer(b *strings.Builder, q *Query) {
 	fmt.Fprintf(b, "uptime_in_seconds:%d\r\n", uptimeSecs)
 	fmt.Fprintf(b, "uptime_in_days:%d\r\n", uptimeSecs/(24*60*60))
 	fmt.Fprintf(b, "config_file:%s\r\n", s.Conf.ConfFile)
+	fmt.Fprintf(b, "io_engine:%s\r\n", s.Engine)
+	fmt.Fprintf(b, "worker_threads:%d\r\n", s.Conf.WorkerThreads)
 }
 
 func (s *Server) infoClients(b *strings.Builder, q *Query) {
 	fmt.Fprintf(b, "connected_clients:%d\r\n", s.total(q).Clients)
+	fmt.Fprintf(b, "maxclients:%d\r\n", s.MaxClients)
 }
 
 // infoPersistence is there for clients that wait for loading:0 before they begin.
@@ -124,6 +127,7 @@ func (s *Server) infoStats(b *strings.Builder, q *Query) {
 		{"readers_exited", c.ReadersExited},
 		{"writers_exited", c.WritersExited},
 		{"sessions_closed", c.Closed},
+		{"client_output_buffer_limit_disconnections", c.OutputClosed},
 		{"batch_window_usecs", uint64(total.Window / 1000)},
 		{"window_probes", c.WindowProbes},
 		{"window_keeps", c.WindowKeeps},
@@ -146,8 +150,11 @@ func (s *Server) infoCPU(b *strings.Builder, _ *Query) {
 	fmt.Fprintf(b, "used_cpu_sys:%.6f\r\nused_cpu_user:%.6f\r\n", sys, user)
 }
 
-func (s *Server) infoCluster(b *strings.Builder, _ *Query) {
+func (s *Server) infoCluster(b *strings.Builder, q *Query) {
+	total := s.total(q)
 	b.WriteString("cluster_enabled:1\r\n")
+	fmt.Fprintf(b, "backend_conns:%d\r\n", total.Backends)
+	fmt.Fprintf(b, "private_conns:%d\r\n", total.Private)
 }
 
 // total adds up what the workers show.

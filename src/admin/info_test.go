@@ -63,7 +63,8 @@ func parseInfo(t *testing.T, reply string) parsedInfo {
 
 // ownFields are the fields that no server has.
 var ownFields = []string{
-	"Server/mithril_version", "Server/redis_mode", "Stats/redirections", "Stats/redirect_waits", "Stats/readers_exited",
+	"Server/mithril_version", "Server/redis_mode", "Server/io_engine", "Server/worker_threads", "Stats/client_output_buffer_limit_disconnections",
+	"Cluster/backend_conns", "Cluster/private_conns", "Stats/redirections", "Stats/redirect_waits", "Stats/readers_exited",
 	"Stats/writers_exited", "Stats/sessions_closed", "Stats/batch_window_usecs", "Stats/window_probes", "Stats/window_keeps",
 	"Stats/window_reverts",
 }
@@ -105,12 +106,13 @@ func TestContract_OBS1_InfoAsOnServers(t *testing.T) {
 
 // TestContract_OBS1_Fields: the names that operators rely on, and their values.
 func TestContract_OBS1_Fields(t *testing.T) {
-	r := newRig(t, redis70, "--port 7777")
-	r.now = 90_061_000_000_000 // a day, an hour, a minute and a second
+	r := newRig(t, redis70, "--port 7777 --worker-threads 5 --maxclients 100")
+	r.Engine, r.MaxClients = "epoll", 90 // fewer than are configured
+	r.now = 90_061_000_000_000           // a day, an hour, a minute and a second
 	r.CPU = func() (sys, user float64) { return 1.5, 2.25 }
-	r.own = stats.Snapshot{Clients: 3, Window: 125_999, Counters: stats.Counters{
+	r.own = stats.Snapshot{Clients: 3, Backends: 26, Private: 27, Window: 125_999, Counters: stats.Counters{
 		Connections: 11, Commands: 12, NetInput: 13, NetOutput: 14, ErrorReplies: 15, Rejected: 16, Redirections: 17, RedirectWaits: 18,
-		ReadersExited: 19, WritersExited: 20, Closed: 21, WindowProbes: 22, WindowKeeps: 23, WindowReverts: 24,
+		ReadersExited: 19, WritersExited: 20, Closed: 21, WindowProbes: 22, WindowKeeps: 23, WindowReverts: 24, OutputClosed: 25,
 	}}
 	got := parseInfo(t, r.bytes("INFO")).fields
 	for name, want := range map[string]string{
@@ -122,7 +124,8 @@ func TestContract_OBS1_Fields(t *testing.T) {
 		"Stats/total_net_output_bytes": "14", "Stats/total_error_replies": "15", "Stats/rejected_connections": "16",
 		"Stats/redirections": "17", "Stats/redirect_waits": "18", "Stats/readers_exited": "19", "Stats/writers_exited": "20",
 		"Stats/sessions_closed": "21", "Stats/batch_window_usecs": "125", "Stats/window_probes": "22", "Stats/window_keeps": "23",
-		"Stats/window_reverts": "24", "Cluster/cluster_enabled": "1", "Replication/role": "master", "Persistence/loading": "0",
+		"Stats/window_reverts": "24", "Stats/client_output_buffer_limit_disconnections": "25", "Cluster/backend_conns": "26", "Cluster/private_conns": "27",
+		"Server/io_engine": "epoll", "Server/worker_threads": "5", "Clients/maxclients": "90", "Cluster/cluster_enabled": "1", "Replication/role": "master", "Persistence/loading": "0",
 	} {
 		if value, found := got[name]; !found || value != want {
 			t.Errorf("%s is %q, want %q", name, value, want)
@@ -143,17 +146,20 @@ func TestContract_OBS1_TotalsOverWorkers(t *testing.T) {
 	r := newRig(t, redis70, "")
 	for i := range 3 {
 		board := &stats.Board{}
-		board.Publish(&stats.Snapshot{Clients: 1 << i, Window: int64(i) * 125_000, Counters: stats.Counters{Commands: 100 << i}})
+		board.Publish(&stats.Snapshot{Clients: 1 << i, Backends: 4 << i, Private: 2 << i, Window: int64(i) * 125_000, Counters: stats.Counters{Commands: 100 << i}})
 		r.Boards = append(r.Boards, board)
 	}
 	r.worker = 1
-	r.own = stats.Snapshot{Clients: 50, Counters: stats.Counters{Commands: 7000}}
+	r.own = stats.Snapshot{Clients: 50, Backends: 70, Private: 60, Counters: stats.Counters{Commands: 7000}}
 	got := parseInfo(t, r.bytes("INFO")).fields
 	if usecs := got["Stats/batch_window_usecs"]; usecs != "250" {
 		t.Errorf("batch_window_usecs %s, want the longest of the workers', 250", usecs)
 	}
 	if clients, commands := got["Clients/connected_clients"], got["Stats/total_commands_processed"]; clients != "55" || commands != "7500" {
 		t.Errorf("clients %s, commands %s, want 55 and 7500", clients, commands)
+	}
+	if all, private := got["Cluster/backend_conns"], got["Cluster/private_conns"]; all != "90" || private != "70" {
+		t.Errorf("%s connections to nodes, %s not shared, want 90 and 70", all, private)
 	}
 }
 

@@ -14,6 +14,10 @@ type Server struct {
 	RunID string
 	PID   int
 	OS    string // as in "Linux 6.1.0-18-amd64 x86_64" (uname: system, release, machine)
+	// Engine is the I/O engine that was chosen.
+	Engine string
+	// MaxClients is how many clients are served, which may be fewer than the setting.
+	MaxClients int64
 	// Map returns the current map, nil before the first.
 	Map func() *topology.Snapshot
 	// Boards are what the workers publish of themselves, by worker number.

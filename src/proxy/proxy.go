@@ -120,7 +120,7 @@ func (p *Proxy) reserve() error {
 func (p *Proxy) newAdmin() *admin.Server {
 	s := &admin.Server{
 		Conf: p.conf, RunID: p.runID, PID: os.Getpid(), OS: sys.System(),
-		Map: p.refresher.Current, CPU: sys.ProcessorTime,
+		Engine: p.engine, MaxClients: p.clients, Map: p.refresher.Current, CPU: sys.ProcessorTime,
 	}
 	for range p.conf.WorkerThreads {
 		s.Boards = append(s.Boards, &stats.Board{})

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"strconv"
@@ -162,8 +163,8 @@ func (p *Proxy) newWorker(s *seat) *worker.Worker {
 	const msec, sec = int64(1_000_000), int64(1_000_000_000)
 	batch, find := p.batchWindow()
 	limits, fresh := resp.Authenticated, resp.Unauthenticated
-	limits.MaxFrame = uint32(c.QueryBufferLimit)
-	fresh.MaxFrame = uint32(c.QueryBufferLimit)
+	limits.MaxFrame = uint32(min(c.QueryBufferLimit, math.MaxUint32))
+	fresh.MaxFrame = limits.MaxFrame
 	return worker.New(worker.Options{
 		Number: s.number, Ring: s.engine, Arena: s.arena, Listeners: s.listeners,
 		Shared: &p.shared, Board: p.admin.Boards[s.number], Log: p.log,

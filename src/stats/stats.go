@@ -8,6 +8,7 @@ type Counters struct {
 	Connections    uint64 // accepted
 	Rejected       uint64 // refused for maxclients or protected mode
 	Closed         uint64 // sessions ended
+	OutputClosed   uint64 // of them, those that the output limits ended
 	ReadersExited  uint64 // sessions whose receiving side has ended
 	WritersExited  uint64 // sessions whose sending side has ended
 	Commands       uint64 // accepted: known, well-formed, permitted
@@ -37,6 +38,7 @@ func (c *Counters) Add(d *Counters) {
 	c.Connections += d.Connections
 	c.Rejected += d.Rejected
 	c.Closed += d.Closed
+	c.OutputClosed += d.OutputClosed
 	c.ReadersExited += d.ReadersExited
 	c.WritersExited += d.WritersExited
 	c.Commands += d.Commands
@@ -66,6 +68,7 @@ type Snapshot struct {
 	Counters Counters
 	Clients  int   // connected
 	Backends int   // connections to nodes
+	Private  int   // of them, those that are not shared
 	Window   int64 // batch window in force, ns
 }
 
@@ -74,6 +77,7 @@ func (s *Snapshot) Add(d *Snapshot) {
 	s.Counters.Add(&d.Counters)
 	s.Clients += d.Clients
 	s.Backends += d.Backends
+	s.Private += d.Private
 	s.Window = max(s.Window, d.Window)
 }
 

@@ -47,9 +47,11 @@ func (b *backend) become(next tenure) {
 	invariant.Assert(tenureAllowed[b.tenure]&(1<<next) != 0, "worker: tenure of a pipe that the table does not allow")
 	if b.tenure.isPrivate() {
 		b.node.private--
+		*b.node.total--
 	}
 	if next.isPrivate() {
 		b.node.private++
+		*b.node.total++
 	}
 	b.tenure = next
 }

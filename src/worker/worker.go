@@ -99,6 +99,7 @@ type Worker struct {
 	rotation   int                // over firstSlots
 	plan       fanout.Plan
 	inFlight   int // requests with nodes
+	privates   int // connections to nodes that are not shared
 	scratch    []byte
 
 	due    expectation
@@ -262,5 +263,5 @@ func (w *Worker) publish() {
 const publishEvery = 5 * millisecond
 
 func (w *Worker) snapshot() stats.Snapshot {
-	return stats.Snapshot{Counters: w.counters, Clients: w.clients.live, Backends: w.pipes.live, Window: w.window}
+	return stats.Snapshot{Counters: w.counters, Clients: w.clients.live, Backends: w.pipes.live, Private: w.privates, Window: w.window}
 }

@@ -361,6 +361,9 @@ func (r *run) settle() {
 	r.turnUntil(r.world.now + restAfter)
 	if r.cluster.failovers > 0 {
 		r.turnUntil(r.world.now + forgetTime)
+		if n := r.board.Read().Private; n != 0 {
+			r.world.fail("%d connections that are not shared are counted, which nobody has needed for long", n)
+		}
 	}
 	left := r.worker.Census()
 	if left.Clients+left.InFlight+left.Joins+left.Waiting != 0 || left.Timers != own {

@@ -48,6 +48,7 @@ func TestCase_I03_BurstOfClients(t *testing.T) {
 		p := e.Start(t, harness.Options{NoWait: true})
 		awaitLog(t, p, `msg="cluster map found"`)
 		room := loggedLimit(t, p)
+		awaitInfo(t, p, fmt.Sprintf("maxclients:%d", room))
 		for range 3 {
 			if err := p.AwaitNoClients(); err != nil {
 				t.Fatal(err)

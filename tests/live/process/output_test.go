@@ -46,12 +46,26 @@ func awaitClosing(t *testing.T, p *harness.Proxy, why string) {
 	}
 }
 
+// awaitInfo waits until INFO has a line.
+func awaitInfo(t *testing.T, p *harness.Proxy, line string) {
+	t.Helper()
+	c := p.Dial(t)
+	defer c.Close()
+	harness.Eventually(t, harness.Patience, "INFO to tell "+line, func() error {
+		if info := harness.MustDo(t, c, "INFO").(string); !strings.Contains(info, "\r\n"+line+"\r\n") {
+			return errors.New("it does not:\n" + info)
+		}
+		return nil
+	})
+}
+
 func TestOutputLimitHard(t *testing.T) {
 	eachEngineWithCluster(t, func(t *testing.T, e *harness.Env) {
 		p := e.Start(t, harness.Options{Args: []string{"--client-output-buffer-limit", "normal", "4mb", "0", "0"}})
 		askTooMuch(t, p, 400)
 		awaitClosing(t, p, `reason="output limit reached"`)
 		harness.MustDo(t, p.Dial(t), "GET", "big")
+		awaitInfo(t, p, "client_output_buffer_limit_disconnections:1")
 	})
 }
 
@@ -63,6 +77,7 @@ func TestOutputLimitSoft(t *testing.T) {
 		if _, err := c.Receive(); err != nil && !errors.Is(err, syscall.ECONNRESET) {
 			t.Errorf("a reply that was sent before: %v", err)
 		}
+		awaitInfo(t, p, "client_output_buffer_limit_disconnections:1")
 	})
 }
 
@@ -100,6 +115,37 @@ func TestOutputLimitSoftStopsReading(t *testing.T) {
 				t.Fatalf("reply %d: %v, %v", asked+i, got, err)
 			}
 		}
+	})
+}
+
+// TestContract_OBS1_PrivateConnections: a request that is passed on as it arrives takes a connection that
+// is not shared.
+func TestContract_OBS1_PrivateConnections(t *testing.T) {
+	eachEngineWithCluster(t, func(t *testing.T, e *harness.Env) {
+		p := e.Start(t, harness.Options{Workers: 1})
+		c := p.Dial(t)
+		harness.MustDo(t, c, "SET", "a", "1")
+		awaitInfo(t, p, "private_conns:0")
+		value := strings.Repeat("x", 2<<20)
+		c.Send("SET", "a", value)
+		c.Send("SET", "b", value) // at another node
+		if err := c.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if got, err := c.Receive(); err != nil || got != "OK" {
+				t.Fatalf("%v, %v", got, err)
+			}
+		}
+		awaitInfo(t, p, "private_conns:2") // those that nobody needs are kept for 10 s
+	})
+}
+
+// TestQueryBufferLimitAbove32Bits: a limit that does not fit a frame's offsets is no small one.
+func TestQueryBufferLimitAbove32Bits(t *testing.T) {
+	eachEngineWithCluster(t, func(t *testing.T, e *harness.Env) {
+		p := e.Start(t, harness.Options{Args: []string{"--query-buffer-limit", "4gb"}})
+		harness.MustDo(t, p.Dial(t), "SET", "a", strings.Repeat("x", 2<<20))
 	})
 }
 
