@@ -24,7 +24,7 @@ bin/mithril: FORCE
 	$(GO) build -trimpath -o bin/mithril ./cmd/mithril
 
 run: build ## start a six-node cluster and the proxy in front of it
-	@$(GO) run ./tools/demo --engine $(ENGINE) --port $(PORT) --nodes $(NODES) --dir $(CLUSTER)
+	@$(GO) run ./tools/demo --engine '$(ENGINE)' --port '$(PORT)' --nodes '$(NODES)' --dir $(CLUSTER)
 
 stop: ## stop what `make run` has started
 	@$(GO) run ./tools/demo --dir $(CLUSTER) --stop
@@ -55,7 +55,7 @@ race: servers ## run the unit tests, the simulator and the program under the rac
 	MITHRIL_BIN=$(CURDIR)/bin/mithril-race $(GO) test -count=1 ./tests/live/metamorphic -rounds 8
 
 fuzz: ## run every fuzz target for FUZZ (30s)
-	@$(GO) run ./tools/fuzzall -time $(FUZZ)
+	@$(GO) run ./tools/fuzzall -time '$(FUZZ)'
 
 # All arms and cells take about half an hour; then come the two main cells with the proxy on a CPU of its own. Status 3
 # means that there is a result, but some cells were too noisy to count.
@@ -70,7 +70,7 @@ instructions: ## count the instructions of a request under callgrind
 	$(GO) run ./bench/instructions -o bench/results
 
 sim: ## run 5000 seeds of the simulator, or show one with SEED=n
-	$(GO) test ./tests/sim -count=1 $(if $(SEED),-run 'TestSeed$$' -seed $(SEED) -show,-seeds 5000)
+	$(GO) test ./tests/sim -count=1 $(if $(SEED),-v -run 'TestSeed$$' -seed '$(SEED)' -show,-seeds 5000)
 
 mutants: ## build the program with one defect after the other, each of which the simulator must notice
 	$(GO) test ./tests/sim/mutation -count=1 -timeout 60m -all
@@ -83,8 +83,9 @@ uringabi: ## compare the io_uring binding with giouring's
 	$(GO) vet -tags giouring ./tests/uringabi
 	$(GO) test -tags giouring -ldflags=-checklinkname=0 ./tests/uringabi
 
-golden: ## write the golden scripts anew, to be read as a difference
-	$(GO) test ./tests/golden -count=1 -rewrite
+# From within the package's directory, the go command prints what a test says that passes.
+golden: ## write the golden scripts anew and name those that change
+	cd tests/golden && $(GO) test -count=1 -rewrite
 
 generate: servers ## make the command tables again from real servers
 	$(GO) run ./tools/gentable

@@ -2,6 +2,7 @@ package golden
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,17 @@ import (
 )
 
 var rewrite = flag.Bool("rewrite", false, "write what the machines say into the scripts")
+
+// changed counts the scripts that -rewrite has changed.
+var changed int
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if *rewrite {
+		fmt.Printf("%d scripts have changed\n", changed)
+	}
+	os.Exit(code)
+}
 
 // playAll plays every script of testdata/dir on a new machine each.
 func playAll(t *testing.T, dir string, machine func(t *testing.T) map[string]Verb) {
@@ -31,15 +43,19 @@ func playAll(t *testing.T, dir string, machine func(t *testing.T) map[string]Ver
 				do(d)
 			}
 		}
-		rewritten, problems := Play(name, string(text), verbs)
-		if len(problems) == 0 && rewritten != string(text) {
+		anew, problems := Play(name, string(text), verbs)
+		if len(problems) == 0 && anew != string(text) {
 			problems = []string{name + " has spaces or lines that -rewrite takes away"}
 		}
 		if *rewrite {
-			if err := os.WriteFile(name, []byte(rewritten), 0o644); err != nil {
-				t.Fatal(err)
+			if anew != string(text) {
+				if err := os.WriteFile(name, []byte(anew), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				fmt.Println("changed:", name)
+				changed++
 			}
-			_, problems = Play(name, rewritten, machine(t)) // those that no rewriting mends
+			_, problems = Play(name, anew, machine(t)) // those that no rewriting mends
 		}
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txt"), func(t *testing.T) {
 			for _, problem := range problems {

@@ -2,7 +2,10 @@ package sim
 
 import (
 	"flag"
+	"fmt"
+	"math"
 	"os"
+	"strconv"
 	"testing"
 
 	"mithril/src/stats"
@@ -11,7 +14,7 @@ import (
 var (
 	seeds = flag.Int("seeds", 500, "how many seeds TestSeeds runs")
 	first = flag.Uint64("first", 1, "the first seed of TestSeeds")
-	seed  = flag.Uint64("seed", 1, "the one seed that TestSeed runs")
+	seed  = flag.String("seed", "1", "the one seed that TestSeed runs")
 	show  = flag.Bool("show", false, "print what happens in TestSeed")
 	small = flag.Bool("shrink", true, "shrink a seed of TestSeeds that fails")
 )
@@ -65,7 +68,11 @@ func checkRarePaths(t *testing.T, counted *stats.Counters, steps map[string]int)
 
 // TestSeed runs one seed, for a look at its trace.
 func TestSeed(t *testing.T) {
-	c := NewConfig(*seed)
+	number, err := parseSeed(*seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := NewConfig(number)
 	t.Log(&c)
 	var s Simulator
 	var result Result
@@ -77,6 +84,29 @@ func TestSeed(t *testing.T) {
 	t.Logf("%d replies, %d turns, trace %x", result.Replies, result.Counted.Turns, result.Hash)
 	if result.Err != nil {
 		t.Error(result.Err)
+	}
+}
+
+// parseSeed reads -seed, which `make sim` passes on as it was typed.
+func parseSeed(text string) (uint64, error) {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("seed %q: expected a number from 0 to %d", text, uint64(math.MaxUint64))
+	}
+	return n, nil
+}
+
+func TestSeedsAreNumbers(t *testing.T) {
+	for text, want := range map[string]uint64{"0": 0, "18446744073709551615": math.MaxUint64} {
+		if n, err := parseSeed(text); n != want || err != nil {
+			t.Errorf("%s is %d, %v", text, n, err)
+		}
+	}
+	for _, text := range []string{"abc", "", "-1", "1 2", "18446744073709551616"} {
+		want := fmt.Sprintf("seed %q: expected a number from 0 to 18446744073709551615", text)
+		if _, err := parseSeed(text); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,21 +31,46 @@ type options struct {
 }
 
 func main() {
-	var o options
-	stop := flag.Bool("stop", false, "stop what is running in dir")
-	flag.StringVar(&o.engine, "engine", testbed.Valkey91, "servers of the cluster: "+strings.Join(testbed.Engines, ", "))
-	flag.StringVar(&o.dir, "dir", ".cache/run", "directory of the cluster and the logs")
-	flag.StringVar(&o.proxy, "proxy", "bin/mithril", "the proxy's program")
-	flag.IntVar(&o.port, "port", 7979, "port of the proxy")
-	flag.IntVar(&o.nodes, "nodes", 7000, "port of the first node")
-	flag.Parse()
-	run := start
-	if *stop {
-		run = end
-	}
-	if err := run(o); err != nil {
+	err := run(os.Args[1:], os.Stdout)
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
+	}
+}
+
+func run(args []string, out io.Writer) error {
+	o := options{port: 7979, nodes: 7000}
+	flags := flag.NewFlagSet("demo", flag.ContinueOnError)
+	stop := flags.Bool("stop", false, "stop what is running in dir")
+	flags.StringVar(&o.engine, "engine", testbed.Valkey91, "servers of the cluster: "+strings.Join(testbed.Engines, ", "))
+	flags.StringVar(&o.dir, "dir", ".cache/run", "directory of the cluster and the logs")
+	flags.StringVar(&o.proxy, "proxy", "bin/mithril", "the proxy's program")
+	flags.Func("port", "port of the proxy (default 7979)", readPort(&o.port))
+	flags.Func("nodes", "port of the first node (default 7000)", readPort(&o.nodes))
+	flags.SetOutput(io.Discard) // an error is told once, without all the flags
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			flags.SetOutput(out)
+			flags.PrintDefaults()
+		}
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("argument %q is not a flag", flags.Arg(0))
+	}
+	if *stop {
+		return end(o, out)
+	}
+	return start(o, out)
+}
+
+// readPort is the value of a flag; checkPorts says which numbers are ports.
+func readPort(port *int) func(string) error {
+	return func(text string) (err error) {
+		if *port, err = strconv.Atoi(text); err != nil {
+			return errors.New("expected a port number")
+		}
+		return nil
 	}
 }
 
@@ -54,21 +79,30 @@ func (o options) clusterDir() string { return filepath.Join(o.dir, "cluster") }
 func (o options) logFile() string    { return filepath.Join(o.dir, "mithril.log") }
 
 // start runs the cluster and the proxy, in place of what an earlier run has left.
-func start(o options) error {
+func start(o options, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*startTimeout)
 	defer cancel()
-	engine, err := testbed.Fetch(ctx, o.engine, func(format string, args ...any) { fmt.Printf(format+"\n", args...) })
+	old, err := o.find()
 	if err != nil {
 		return err
 	}
-	if err := end(o); err != nil {
+	if err := o.checkPorts(old); err != nil {
+		return err
+	}
+	engine, err := testbed.Fetch(ctx, o.engine, func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) })
+	if err != nil {
+		return err
+	}
+	if old.String() != "" {
+		fmt.Fprintf(out, "stopping %s\n", old)
+	}
+	if err := old.stop(o); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(o.dir, 0o755); err != nil {
 		return err
 	}
-	fmt.Printf("starting six %s nodes on ports %d to %d, with their cluster bus on %d to %d\n",
-		o.engine, o.nodes, o.nodes+5, o.nodes+testbed.BusOffset, o.nodes+testbed.BusOffset+5)
+	fmt.Fprintf(out, "starting %d %s nodes on ports %s, for their cluster bus\n", nodeCount, o.engine, o.nodePorts())
 	cluster, err := testbed.Start(ctx, testbed.Options{
 		Engine: o.engine, BasePort: o.nodes, Dir: o.clusterDir(), Detached: true,
 	})
@@ -78,7 +112,7 @@ func start(o options) error {
 	if err := o.startProxy(cluster); err != nil {
 		return errors.Join(err, cluster.Stop())
 	}
-	fmt.Printf(`
+	fmt.Fprintf(out, `
 The proxy serves on port %[1]d, in front of %[2]s.
 Its log is in %[3]s.
 
@@ -145,43 +179,19 @@ func serves(port, pid int) bool {
 	return err == nil
 }
 
-// end stops the proxy and the cluster of an earlier run, if there are any.
-func end(o options) error {
-	text, err := os.ReadFile(o.pidFile())
-	if err == nil {
-		if err := endProxy(strings.TrimSpace(string(text))); err != nil {
-			return err
-		}
-		os.Remove(o.pidFile())
-	}
-	if _, err := os.Stat(filepath.Join(o.clusterDir(), "cluster.json")); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	cluster, err := testbed.Open(o.clusterDir())
+// end stops the proxy and the cluster of an earlier run, and says what it has stopped.
+func end(o options, out io.Writer) error {
+	r, err := o.find()
 	if err != nil {
 		return err
 	}
-	return cluster.Stop()
-}
-
-// endProxy stops the process, if it still is the proxy.
-func endProxy(pid string) error {
-	n, err := strconv.Atoi(pid)
-	if err != nil {
-		return fmt.Errorf("process id %q: expected a number", pid)
-	}
-	name, err := os.ReadFile(filepath.Join("/proc", pid, "comm"))
-	if err != nil || strings.TrimSpace(string(name)) != "mithril" {
-		return nil
-	}
-	if err := syscall.Kill(n, syscall.SIGTERM); err != nil {
+	if err := r.stop(o); err != nil {
 		return err
 	}
-	for range 1000 {
-		if syscall.Kill(n, 0) != nil {
-			return nil
-		}
-		time.Sleep(10 * time.Millisecond)
+	if what := r.String(); what != "" {
+		fmt.Fprintf(out, "stopped %s\n", what)
+	} else {
+		fmt.Fprintf(out, "nothing was running in %s\n", o.dir)
 	}
-	return fmt.Errorf("the proxy (process %d) does not end", n)
+	return nil
 }

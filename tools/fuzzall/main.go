@@ -10,6 +10,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -24,18 +25,42 @@ import (
 )
 
 func main() {
-	each := flag.Duration("time", 30*time.Second, "how long each target is fuzzed")
-	flag.Parse()
+	each, packages, err := parseArgs(os.Args[1:])
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "fuzzall:", err)
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	packages := flag.Args()
-	if len(packages) == 0 {
-		packages = []string{"./..."}
-	}
-	if err := run(ctx, ".", packages, *each, os.Stdout); err != nil {
+	if err := run(ctx, ".", packages, each, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "fuzzall:", err)
 		os.Exit(1)
 	}
+}
+
+// parseArgs reads the command line. An error is told without all the flags.
+func parseArgs(args []string) (each time.Duration, packages []string, err error) {
+	flags := flag.NewFlagSet("fuzzall", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	text := flags.String("time", "30s", "how long each target is fuzzed")
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			flags.SetOutput(os.Stdout)
+			flags.PrintDefaults()
+		}
+		return 0, nil, err
+	}
+	each, err = time.ParseDuration(*text)
+	if err != nil || each <= 0 {
+		return 0, nil, fmt.Errorf("time %q: expected a duration such as 30s or 5m", *text)
+	}
+	if packages = flags.Args(); len(packages) == 0 {
+		packages = []string{"./..."}
+	}
+	return each, packages, nil
 }
 
 // target is one fuzz test.

@@ -63,3 +63,18 @@ func TestRunRefuses(t *testing.T) {
 		t.Error("a cancelled run succeeds")
 	}
 }
+
+func TestArgs(t *testing.T) {
+	if each, packages, err := parseArgs([]string{"-time", "5m", "./a", "./b"}); each != 5*time.Minute || len(packages) != 2 || err != nil {
+		t.Errorf("%v, %v, %v", each, packages, err)
+	}
+	if each, packages, err := parseArgs(nil); each != 30*time.Second || len(packages) != 1 || err != nil {
+		t.Errorf("without arguments: %v, %v, %v", each, packages, err)
+	}
+	for _, text := range []string{"abc", "30", "0s", "-1s"} {
+		want := "time \"" + text + "\": expected a duration such as 30s or 5m"
+		if _, _, err := parseArgs([]string{"-time", text}); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
