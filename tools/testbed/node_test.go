@@ -21,6 +21,49 @@ const (
 	dirEnv    = "TESTBED_DIR"
 )
 
+// leaderEnv makes the test binary end its first thread only; see TestFirstThreadEnds.
+const leaderEnv = "TESTBED_LEADER"
+
+func init() {
+	if os.Getenv(leaderEnv) != "" {
+		runtime.LockOSThread() // in init this is the first thread
+		syscall.RawSyscall(syscall.SYS_EXIT, 0, 0, 0)
+	}
+}
+
+// TestFirstThreadEnds: a process of which a thread is left is not down, for what it
+// listens on is not free.
+func TestFirstThreadEnds(t *testing.T) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), leaderEnv+"=1")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := cmd.Process.Pid
+	err := poll(t.Context(), "the first thread to end", func() error {
+		if now, err := readStat(pid); err != nil || now.code != 'Z' {
+			return fmt.Errorf("its state is %c (%v)", now.code, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, err := readStat(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := process{PID: pid, Start: now.startTicks}
+	if s := p.state(); s == Down {
+		t.Errorf("it is %s, with %d threads", s, now.threads)
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	if s := p.state(); s != Down {
+		t.Errorf("it is %s when it has ended", s)
+	}
+}
+
 func TestMain(m *testing.M) {
 	if mode := os.Getenv(parentEnv); mode != "" {
 		n, err := StartNode(context.Background(), NodeOptions{Dir: os.Getenv(dirEnv), Detached: mode == "detached"})
@@ -53,11 +96,11 @@ func TestParentDies(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s parent printed %q, want a process id", mode, line)
 		}
-		_, ticks, err := readStat(pid)
+		now, err := readStat(pid)
 		if err != nil {
 			t.Fatal(err)
 		}
-		server := process{PID: pid, Start: ticks}
+		server := process{PID: pid, Start: now.startTicks}
 		cmd.Process.Kill()
 		cmd.Wait()
 		if err := server.await(want); err != nil {

@@ -18,7 +18,7 @@ import (
 type State int
 
 const (
-	Down    State = iota // no such process, or a zombie
+	Down    State = iota // no such process, or a zombie without other threads
 	Running              // also while it sleeps in its event loop
 	Paused               // stopped by SIGSTOP
 )
@@ -78,24 +78,24 @@ func spawn(program string, args []string, log string, detached bool) (process, e
 		return process{}, err
 	}
 	go cmd.Wait() // reaps it; its end is seen through state
-	_, ticks, err := readStat(cmd.Process.Pid)
+	now, err := readStat(cmd.Process.Pid)
 	if err != nil {
 		return process{}, fmt.Errorf("%s ended at once: %w", program, err)
 	}
-	return process{PID: cmd.Process.Pid, Start: ticks}, nil
+	return process{PID: cmd.Process.Pid, Start: now.startTicks}, nil
 }
 
 func (p process) state() State {
 	if p.PID == 0 {
 		return Down
 	}
-	code, ticks, err := readStat(p.PID)
+	now, err := readStat(p.PID)
 	switch {
-	case err != nil || ticks != p.Start:
+	case err != nil || now.startTicks != p.Start:
 		return Down
-	case code == 'Z' || code == 'X':
-		return Down
-	case code == 'T':
+	case now.code == 'X', now.code == 'Z' && now.threads <= 1:
+		return Down // a thread that ends behind the first one still holds the ports
+	case now.code == 'T':
 		return Paused
 	}
 	return Running
@@ -133,20 +133,31 @@ func (p process) await(want State) error {
 	})
 }
 
-// readStat returns the state letter and the start time of /proc/PID/stat.
-// The command in parentheses may hold anything, so fields count from the
-// last parenthesis: state is field 3, starttime field 22.
-func readStat(pid int) (code byte, startTicks uint64, err error) {
+// stat is what is read of /proc/PID/stat.
+type stat struct {
+	code       byte // of the first thread's state
+	threads    int
+	startTicks uint64
+}
+
+// readStat reads /proc/PID/stat. The command in parentheses may hold anything,
+// so fields count from the last parenthesis: state is field 3, num_threads
+// field 20, starttime field 22.
+func readStat(pid int) (s stat, err error) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		return 0, 0, err
+		return s, err
 	}
 	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 	if len(fields) < 20 {
-		return 0, 0, fmt.Errorf("/proc/%d/stat has %d fields after the command, want 20 or more", pid, len(fields))
+		return s, fmt.Errorf("/proc/%d/stat has %d fields after the command, want 20 or more", pid, len(fields))
 	}
-	ticks, err := strconv.ParseUint(fields[19], 10, 64)
-	return fields[0][0], ticks, err
+	s.code = fields[0][0]
+	if s.threads, err = strconv.Atoi(fields[17]); err != nil {
+		return s, err
+	}
+	s.startTicks, err = strconv.ParseUint(fields[19], 10, 64)
+	return s, err
 }
 
 // poll calls ready until it returns nil or ctx ends. The error then says
