@@ -2,10 +2,18 @@
 // builds and rivals in one run:
 //
 //	sixnode [-arms reference,io_uring,epoll:batch-window-usecs=0,haproxy,nutcracker,direct]
-//	        [-extra 'old=/tmp/old-mithril --io-engine io_uring']... [-cells quick|standard]
-//	        [-mixes set+get -pipelines 1,16 -conns 50 -sizes 64] [-rounds 9] [-slice 1s]
-//	        [-proxy-cpus 0] [-other-cpus 1] [-engine valkey9.1] [-o bench/results/]
+//	        [-extra 'old=/tmp/old-mithril --io-engine io_uring']... [-mithril bin/mithril]
+//	        [-cells quick|standard] [-mixes set+get -pipelines 1,16 -conns 50 -sizes 64]
+//	        [-rounds 9] [-slice 1s] [-threads 1] [-aa 0.03] [-aa-attempts 3]
+//	        [-proxy-cpus 0] [-other-cpus 1] [-engine valkey9.1] [-o bench/results/] [-host NAME]
 //	sixnode -idle 5000
+//
+// The arms io_uring and epoll run the binary that -mithril names, which must have been built. The first line below tries
+// it in half a minute; the second one measures everything, in about half an hour, wants the machine for itself and
+// writes into bench/results.
+//
+//	make build && go run ./bench/sixnode -arms io_uring,epoll -rounds 3 -slice 300ms -aa-attempts 0
+//	make bench
 //
 // # Method
 //

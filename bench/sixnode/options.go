@@ -42,9 +42,19 @@ func (r *repeated) Set(value string) error {
 	return nil
 }
 
+// A smaller sample than this, in rounds and in the length of a slice, says too little to count.
+const (
+	roundsToCount = 9
+	sliceToCount  = time.Second
+)
+
 func parseOptions(args []string) (*options, error) {
+	return parseWith(flag.NewFlagSet("sixnode", flag.ContinueOnError), args)
+}
+
+// parseWith defines the flags and reads the command line by them.
+func parseWith(flags *flag.FlagSet, args []string) (*options, error) {
 	o := &options{}
-	flags := flag.NewFlagSet("sixnode", flag.ContinueOnError)
 	proxyCPUs, otherCPUs := defaultCPUs(runtime.NumCPU())
 	arms := flags.String("arms", "reference,io_uring,epoll", "arms, some of "+knownArms+"; the last two are Mithril and take settings, as epoll:KEY=VALUE:KEY=VALUE; the first arm is what others are compared with")
 	flags.Var((*repeated)(&o.extra), "extra", "a further arm, `NAME=BINARY ARGUMENT...`; --port, --bind and --bootstrap are added (repeatable)")
@@ -55,8 +65,8 @@ func parseOptions(args []string) (*options, error) {
 	flags.StringVar(&own.conns, "conns", own.conns, "numbers of connections")
 	flags.StringVar(&own.sizes, "sizes", own.sizes, "value sizes in bytes")
 	flags.StringVar(&own.mixes, "mixes", own.mixes, "commands, those of one cell joined by +: set, get, mget")
-	flags.IntVar(&o.rounds, "rounds", 9, "slices of each arm and cell")
-	flags.DurationVar(&o.slice, "slice", time.Second, "length of a slice, after a warm-up")
+	flags.IntVar(&o.rounds, "rounds", roundsToCount, "slices of each arm and cell")
+	flags.DurationVar(&o.slice, "slice", sliceToCount, "length of a slice, after a warm-up")
 	flags.IntVar(&o.threads, "threads", 1, "threads of the load")
 	flags.Float64Var(&o.twinLimit, "aa", 0.03, "how far from 1 the median ratio of two runs of the same binary may be")
 	flags.IntVar(&o.attempts, "aa-attempts", 3, "attempts of that check before the cells; 0 leaves it out")

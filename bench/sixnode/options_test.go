@@ -3,7 +3,10 @@ package main
 import (
 	"errors"
 	"flag"
+	"os"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -139,5 +142,47 @@ func TestArmsTakeSettings(t *testing.T) {
 	want := "options.go --port 99 --bind 127.0.0.1 --bootstrap  --worker-threads 3 --io-engine io_uring --batch-window-usecs 0 --backend-conns 2"
 	if got := strings.Join(command, " "); got != want || err != nil {
 		t.Errorf("the command is %s, want %s, %v", got, want, err)
+	}
+}
+
+// TestSynopsisHasEveryFlag reads the usage at the top of the package, which shows each flag once and no other.
+func TestSynopsisHasEveryFlag(t *testing.T) {
+	text, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, usage, _ := strings.Cut(string(text), "//\tsixnode ")
+	usage, _, _ = strings.Cut(usage, "\n//\n")
+	var shown []string
+	for _, match := range regexp.MustCompile(`[ \t[](-[a-z-]+)`).FindAllStringSubmatch(usage, -1) {
+		if match[1] != "--io-engine" { // it is in the example of -extra
+			shown = append(shown, match[1])
+		}
+	}
+	var defined []string
+	flags := flag.NewFlagSet("sixnode", flag.ContinueOnError)
+	if _, err := parseWith(flags, nil); err != nil {
+		t.Fatal(err)
+	}
+	flags.VisitAll(func(f *flag.Flag) { defined = append(defined, "-"+f.Name) })
+	slices.Sort(shown)
+	if !slices.Equal(shown, defined) {
+		t.Errorf("the synopsis shows\n%v, the flags are\n%v", shown, defined)
+	}
+}
+
+// TestSmallSamplesAreMarked: whoever reads a result is told if it cannot count.
+func TestSmallSamplesAreMarked(t *testing.T) {
+	const mark = "\n- the sample is too small to count: take 9 rounds of 1s or more\n"
+	for line, want := range map[string]bool{"": false, "-rounds 9 -slice 1s": false, "-rounds 8": true, "-slice 999ms": true} {
+		o, err := parseOptions(strings.Fields(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		writeHeader(&out, o, nil)
+		if strings.Contains(out.String(), mark) != want {
+			t.Errorf("%q: the header is\n%s", line, out.String())
+		}
 	}
 }

@@ -51,6 +51,9 @@ func writeHeader(out io.Writer, o *options, uncounted error) {
 		return
 	}
 	fmt.Fprintf(out, "- %d rounds of one %v slice for each arm, order rotated; medians; CPU from the scheduler's run time of all threads\n", o.rounds, o.slice)
+	if o.rounds < roundsToCount || o.slice < sliceToCount {
+		fmt.Fprintf(out, "- the sample is too small to count: take %d rounds of %v or more\n", roundsToCount, sliceToCount)
+	}
 	fmt.Fprintf(out, "- second table of a cell: median [min..max] of the ratios formed within each round; a cell counts if the CPU time of the first arm's twin is within %.0f %% of 1\n", o.twinLimit*100)
 	if uncounted != nil {
 		fmt.Fprintf(out, "- system calls and sends are not counted: %v\n", uncounted)

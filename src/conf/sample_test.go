@@ -64,6 +64,40 @@ func TestContract_CONF2_SampleHoldsTheDefaults(t *testing.T) {
 	}
 }
 
+// TestSampleMarksWhatIsUnavailable: a paragraph of conf/mithril.conf says of all its keys whether this build
+// can do them.
+func TestSampleMarksWhatIsUnavailable(t *testing.T) {
+	text, err := os.ReadFile(confDir + "mithril.conf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const mark = "# Not available in this build"
+	marked := map[string]string{} // by key: the class of the mark, "." for every line
+	for paragraph := range strings.SplitSeq(string(text), "\n\n") {
+		class, found := ".", false
+		for line := range strings.Lines(paragraph) {
+			line = strings.TrimSpace(line)
+			if rest, ok := strings.CutPrefix(line, mark); ok {
+				class, found = strings.TrimPrefix(rest, ": "), true
+				continue
+			}
+			words := strings.Fields(strings.TrimPrefix(line, "#"))
+			if found && len(words) > 0 && lookup(words[0]) != nil && !strings.HasPrefix(line, "# ") {
+				marked[words[0]] = class
+			}
+		}
+	}
+	for _, row := range unavailable {
+		if want := row.class + "."; marked[row.key] != want {
+			t.Errorf("%s is marked %q, want %q", row.key, marked[row.key], want)
+		}
+		delete(marked, row.key)
+	}
+	for name := range marked {
+		t.Errorf("%s is marked as if this build could not do it", name)
+	}
+}
+
 func TestContract_CONF1_ProfilesParse(t *testing.T) {
 	baremetal, err := Parse([]string{confDir + "baremetal.conf", "--check"}, 64, readReal)
 	if err != nil {
