@@ -40,11 +40,23 @@ type Request struct {
 	Seq    uint32     // which of the owner's requests
 	Slot   uint16     // slot of its keys
 	Hops   uint8      // redirects followed so far
-	Script bool       // the reply may have been made up by the client
-	Passed bool       // Frame is the beginning only: it cannot be sent again
-	Asking bool       // an ASKING precedes it, by Push
-	Frame  buf.Slice  // the bytes, as the node shall get them
+	Traits Traits
+	Frame  buf.Slice // the bytes, as the node shall get them
 }
+
+// Traits are what is special about a request, one bit each: a Request is copied often and
+// must stay small.
+type Traits uint8
+
+// The traits.
+const (
+	Scripted Traits = 1 << iota // the reply may have been made up by the client
+	Passed                      // Frame is the beginning only: it cannot be sent again
+	Asking                      // an ASKING precedes it, by Push
+)
+
+// Has says that the request has a trait.
+func (r *Request) Has(t Traits) bool { return r.Traits&t != 0 }
 
 // entry is a request with what its reply needs.
 type entry struct {
@@ -161,10 +173,11 @@ var asking = []byte("*1\r\n$6\r\nASKING\r\n")
 // frame from then on: the chunk it was received in is free at once.
 func (p *Pipe) Push(a *buf.Arena, now int64, r Request, ask bool) bool {
 	e := entry{Request: r, since: now}
-	e.Asking = ask
+	e.Traits &^= Asking
 	var prefix []byte
 	if ask {
 		prefix, e.skip = asking, 1
+		e.Traits |= Asking
 	}
 	if r.Frame.Len <= buf.CopyBytesMax || a.Scarce() && a.IsReceiveChunk(r.Frame.Block) {
 		s, ok := p.out.Reserve(a, len(prefix)+int(r.Frame.Len))

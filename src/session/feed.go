@@ -26,10 +26,10 @@ const (
 // arguments in Env.Args, until Accept.
 type Intent struct {
 	Kind    IntentKind
+	Last    bool // of the Parts
 	Slot    uint16
 	Command *command.Command
 	Frame   buf.Slice
-	Last    bool
 }
 
 // Next offers the next request that the worker has a part in; those that concern the

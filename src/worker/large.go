@@ -76,7 +76,7 @@ func (w *Worker) beginUpload(c *client, in session.Intent) {
 	}
 	frame := w.frameOf(in.Frame)
 	seq := c.Accept(&w.env, in.Command)
-	r := pipe.Request{Owner: c.Token, Seq: seq, Slot: in.Slot, Script: in.Command.RunsScripts(), Passed: true, Frame: frame}
+	r := pipe.Request{Owner: c.Token, Seq: seq, Slot: in.Slot, Traits: traitsOf(in.Command) | pipe.Passed, Frame: frame}
 	if !b.Begin(w.Arena, w.now, r, ask) {
 		w.answerError(c.Token, seq, errNoMemory)
 		w.Arena.Release(frame.Block)

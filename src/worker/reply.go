@@ -18,7 +18,7 @@ func (w *Worker) deliver(b *backend, r pipe.Reply) {
 		}
 	}
 	if r.Owner.Kind() == kindProbe {
-		w.aim(r.Owner, b.node.index, r.Asking)
+		w.aim(r.Owner, b.node.index, r.Has(pipe.Asking))
 	} else {
 		w.answer(r.Owner, r.Seq, r.Bytes)
 	}

@@ -60,7 +60,7 @@ func (w *Worker) redirected(b *backend, r pipe.Reply, kind redirect.Kind) {
 		w.giveUp(r.Request, "-ERR node "+b.node.name+" sent a malformed redirect\r\n")
 		return
 	}
-	n := w.target(target, b.node, r.Script)
+	n := w.target(target, b.node, r.Has(pipe.Scripted))
 	if n == nil {
 		w.failRedirect(r.Request)
 		return
@@ -71,10 +71,10 @@ func (w *Worker) redirected(b *backend, r pipe.Reply, kind redirect.Kind) {
 		w.counters.Ask++
 	}
 	act, wait := redirect.Decide(int(r.Hops), w.MaxRedirects, w.bounce(r.Owner, r.Seq))
-	if r.Passed {
+	if r.Has(pipe.Passed) {
 		act = redirect.TryAgain // it was not executed, and is not here any more
 	}
-	if kind == redirect.Moved && !r.Script {
+	if kind == redirect.Moved && !r.Has(pipe.Scripted) {
 		w.override(target.Slot, n)
 		if n == b.node {
 			// The node names itself: what we have is not a connection to the node it

@@ -58,7 +58,14 @@ func (w *Worker) forward(c *client, in session.Intent) {
 	}
 	frame := w.frameOf(in.Frame)
 	seq := c.Accept(&w.env, in.Command)
-	w.push(b, pipe.Request{Owner: c.Token, Seq: seq, Slot: in.Slot, Script: in.Command.RunsScripts(), Frame: frame}, false)
+	w.push(b, pipe.Request{Owner: c.Token, Seq: seq, Slot: in.Slot, Traits: traitsOf(in.Command), Frame: frame}, false)
+}
+
+func traitsOf(cmd *command.Command) pipe.Traits {
+	if cmd.RunsScripts() {
+		return pipe.Scripted
+	}
+	return 0
 }
 
 // refuse answers a request whose slot has no owner, or one that cannot be reached.
