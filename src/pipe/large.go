@@ -46,18 +46,20 @@ func (p *Pipe) isLarge(first byte) bool {
 		p.tail-p.head > p.unsent && p.oldest().skip == 0
 }
 
-// part gives what has been received of a large reply, or asks what shall become of it.
-func (p *Pipe) part(first byte, view buf.Slice) (Reply, Progress) {
+// part stores in r what has been received of a large reply, or asks what shall become of it.
+func (p *Pipe) part(first byte, view buf.Slice, r *Reply) Progress {
 	if p.isLarge(first) {
-		return Reply{Request: p.oldest().Request}, Large
+		r.Request = p.oldest().Request
+		return Large
 	}
 	settled := p.scan.Settled()
 	if p.intake != intakeParted || settled == 0 {
-		return Reply{}, Waiting
+		return Waiting
 	}
 	p.scan.Discard(settled)
 	p.shown = settled
-	return Reply{Request: p.oldest().Request, Bytes: view.Sub(0, uint32(settled))}, Part
+	r.Request, r.Bytes = p.oldest().Request, view.Sub(0, uint32(settled))
+	return Part
 }
 
 // Coming is the least number of bytes that the unfinished reply has, as far as is known.
@@ -69,7 +71,7 @@ func (p *Pipe) Settle(a *buf.Arena) bool { return p.in.Settle(a) }
 
 // Begin is Push for the beginning of a request whose other parts follow by Extend.
 func (p *Pipe) Begin(a *buf.Arena, now int64, r Request, ask bool) bool {
-	if !p.Push(a, now, r, ask) {
+	if !p.Push(a, now, &r, ask) {
 		return false
 	}
 	p.begun = true

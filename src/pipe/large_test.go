@@ -39,7 +39,7 @@ type taker struct {
 // take takes all that is in and tells how it ended.
 func (x *taker) take() (Progress, string) {
 	for {
-		reply, got, reason := x.p.Next(x.a)
+		reply, got, reason := x.next()
 		text := ""
 		if got == Got || got == Part || got == LastPart {
 			text = string(x.a.Bytes(reply.Bytes))
@@ -75,7 +75,7 @@ func (x *taker) take() (Progress, string) {
 
 // large decides about a reply; until it is decided, the pipe says the same again.
 func (x *taker) large(reply Reply) {
-	if again, got, _ := x.p.Next(x.a); got != Large || again.Owner != reply.Owner || x.p.Asked().Owner != reply.Owner {
+	if again, got, _ := x.next(); got != Large || again.Owner != reply.Owner || x.p.Asked().Owner != reply.Owner {
 		x.Fatalf("a large reply for %d is for %d the next time, progress %d", reply.Owner, again.Owner, got)
 	}
 	if x.now.large {
@@ -168,7 +168,7 @@ func TestLargeIsMoreThanItsSize(t *testing.T) {
 		r.push(1, false, "GET", "k")
 		r.sent()
 		r.node(c.in)
-		reply, got, reason := r.p.Next(r.a)
+		reply, got, reason := r.next()
 		if got != c.want || got == Large && reply.Owner != 1 {
 			t.Errorf("%q: progress %d for %d (%s), want %d", c.in, got, reply.Owner, reason, c.want)
 		}
@@ -189,7 +189,7 @@ func TestRepliesForNobodyAreNotLarge(t *testing.T) {
 	step := func(text string, want Progress) {
 		t.Helper()
 		r.node(text)
-		if _, got, reason := r.p.Next(r.a); got != want {
+		if _, got, reason := r.next(); got != want {
 			t.Fatalf("%q: progress %d (%s), want %d", text, got, reason, want)
 		}
 	}
@@ -217,7 +217,7 @@ func TestALargeReplyIsDecidedOnOnce(t *testing.T) {
 		r.push(1, false, "GET", "k")
 		r.sent()
 		r.node("$30\r\n")
-		r.p.Next(r.a)
+		r.next()
 		r.p.TakeParts()
 		if !panics(func() { twice(&r.p) }) {
 			t.Error("a large reply is decided on twice")
@@ -414,7 +414,7 @@ func TestAnsweredBeforeItIsWhole(t *testing.T) {
 		t.Errorf("begun %v, %d requests", r.p.Begun(), r.p.Len())
 	}
 	frame, _ := r.a.Copy([]byte("*1\r\n$4\r\nPING\r\n"))
-	if !panics(func() { r.p.Push(r.a, 8, Request{Frame: frame}, false) }) {
+	if !panics(func() { r.p.Push(r.a, 8, &Request{Frame: frame}, false) }) {
 		t.Error("another request is taken")
 	}
 	r.p.Close(r.a)
@@ -475,7 +475,7 @@ func TestOthersBehind(t *testing.T) {
 		}
 		r.sent()
 		r.node("$30\r\n0123456789")
-		if _, got, _ := r.p.Next(r.a); got != Large || r.p.Coming() != 37 {
+		if _, got, _ := r.next(); got != Large || r.p.Coming() != 37 {
 			t.Errorf("progress %d, %d bytes are coming", got, r.p.Coming())
 		}
 		r.close()

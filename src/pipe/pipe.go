@@ -171,13 +171,12 @@ var asking = []byte("*1\r\n$6\r\nASKING\r\n")
 //
 // A short frame is copied behind the other requests, and the copy serves as the
 // frame from then on: the chunk it was received in is free at once.
-func (p *Pipe) Push(a *buf.Arena, now int64, r Request, ask bool) bool {
-	e := entry{Request: r, since: now}
-	e.Traits &^= Asking
+func (p *Pipe) Push(a *buf.Arena, now int64, r *Request, ask bool) bool {
 	var prefix []byte
+	r.Traits &^= Asking
 	if ask {
-		prefix, e.skip = asking, 1
-		e.Traits |= Asking
+		prefix = asking
+		r.Traits |= Asking
 	}
 	if r.Frame.Len <= buf.CopyBytesMax || a.Scarce() && a.IsReceiveChunk(r.Frame.Block) {
 		s, ok := p.out.Reserve(a, len(prefix)+int(r.Frame.Len))
@@ -185,10 +184,11 @@ func (p *Pipe) Push(a *buf.Arena, now int64, r Request, ask bool) bool {
 			return false
 		}
 		copy(a.Bytes(s), prefix)
-		e.Frame = s.Sub(uint32(len(prefix)), r.Frame.Len)
-		copy(a.Bytes(e.Frame), a.Bytes(r.Frame))
+		frame := s.Sub(uint32(len(prefix)), r.Frame.Len)
+		copy(a.Bytes(frame), a.Bytes(r.Frame))
 		a.Retain(s.Block)
 		a.Release(r.Frame.Block)
+		r.Frame = frame
 	} else {
 		if ask {
 			if _, ok := p.out.Append(a, prefix); !ok {
@@ -198,7 +198,7 @@ func (p *Pipe) Push(a *buf.Arena, now int64, r Request, ask bool) bool {
 		a.Retain(r.Frame.Block)
 		p.out.AppendRef(a, r.Frame)
 	}
-	p.enqueue(e)
+	p.enqueue(r, now)
 	return true
 }
 
@@ -211,20 +211,24 @@ func (p *Pipe) Reserve(a *buf.Arena, now int64, r Request, n int) (buf.Slice, bo
 	}
 	a.Retain(s.Block)
 	r.Frame = s
-	p.enqueue(entry{Request: r, since: now})
+	p.enqueue(&r, now)
 	return s, true
 }
 
-func (p *Pipe) enqueue(e entry) {
+func (p *Pipe) enqueue(r *Request, now int64) {
 	invariant.Assert(p.Takes(), "pipe: push in a state that takes no requests")
 	invariant.Assert(!p.begun, "pipe: push behind a request that is not whole")
 	if p.tail-p.head == uint32(len(p.queue)) {
 		p.grow()
 	}
-	p.queue[p.tail&uint32(len(p.queue)-1)] = e
+	e := &p.queue[p.tail&uint32(len(p.queue)-1)]
+	e.Request, e.since, e.skip = *r, now, 0
+	if r.Has(Asking) {
+		e.skip = 1
+	}
 	p.tail++
 	p.unsent++
-	p.pending += int(e.Frame.Len)
+	p.pending += int(r.Frame.Len)
 }
 
 func (p *Pipe) grow() {

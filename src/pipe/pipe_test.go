@@ -27,12 +27,18 @@ func newRig(t testing.TB, key Key) *rig {
 	return r
 }
 
+// next is Next for tests.
+func (r *rig) next() (reply Reply, got Progress, reason string) {
+	got, reason = r.p.Next(r.a, &reply)
+	return reply, got, reason
+}
+
 // ready brings the pipe to Ready.
 func (r *rig) ready() *rig {
 	r.connect(Credentials{})
 	r.sent()
 	r.node("%0\r\n")
-	if _, got, reason := r.p.Next(r.a); got != Greeted {
+	if _, got, reason := r.next(); got != Greeted {
 		r.Fatalf("greeting: %d %s", got, reason)
 	}
 	return r
@@ -47,7 +53,7 @@ func (r *rig) connect(c Credentials) {
 // push queues a request made of words for owner i.
 func (r *rig) push(i int, ask bool, words ...string) {
 	frame, ok := r.a.Copy(resp.AppendCommand(nil, words...))
-	if !ok || !r.p.Push(r.a, int64(i), Request{Owner: ring.Token(i), Seq: uint32(i), Frame: frame}, ask) {
+	if !ok || !r.p.Push(r.a, int64(i), &Request{Owner: ring.Token(i), Seq: uint32(i), Frame: frame}, ask) {
 		r.Fatal("push failed")
 	}
 }
@@ -79,7 +85,7 @@ func (r *rig) node(text string) {
 // replies takes all replies that are in: owner and text of each.
 func (r *rig) replies() (got []string, last Progress, reason string) {
 	for {
-		reply, progress, why := r.p.Next(r.a)
+		reply, progress, why := r.next()
 		if progress != Got {
 			return got, progress, why
 		}
@@ -146,11 +152,11 @@ func TestRequestsWaitForTheGreeting(t *testing.T) {
 		t.Fatalf("first bytes %q, want the greeting alone", got)
 	}
 	r.node("*0\r\n")
-	if _, got, _ := r.p.Next(r.a); got != Waiting || r.p.State() != Greeting {
+	if _, got, _ := r.next(); got != Waiting || r.p.State() != Greeting {
 		t.Fatal("greeted by half of the greeting's replies")
 	}
 	r.node("+OK\r\n")
-	if _, got, _ := r.p.Next(r.a); got != Greeted || r.p.State() != Ready {
+	if _, got, _ := r.next(); got != Greeted || r.p.State() != Ready {
 		t.Fatal("not greeted by all replies to the greeting")
 	}
 	if got := r.sent(); got != string(resp.AppendCommand(nil, "GET", "a")) {
@@ -167,7 +173,7 @@ func TestRefusedGreetingBreaksThePipe(t *testing.T) {
 	r.connect(Credentials{Pass: "wrong"})
 	r.sent()
 	r.node("-WRONGPASS invalid username-password pair or user is disabled.\r\n")
-	_, got, reason := r.p.Next(r.a)
+	_, got, reason := r.next()
 	if got != Broken || reason != "WRONGPASS invalid username-password pair or user is disabled." {
 		t.Fatalf("%d %q", got, reason)
 	}
@@ -224,7 +230,7 @@ func TestFramesStayAsTheyWereSent(t *testing.T) {
 	r.sent()
 	r.node("+OK\r\n-MOVED 1 a:1\r\n+OK\r\n-MOVED 1 a:1\r\n")
 	for _, want := range [][]byte{resp.AppendCommand(nil, "SET", "a", "b"), resp.AppendCommand(nil, "SET", "a", long)} {
-		reply, got, _ := r.p.Next(r.a)
+		reply, got, _ := r.next()
 		if got != Got || string(r.a.Bytes(reply.Frame)) != string(want) {
 			t.Fatalf("frame %q, want %q", r.a.Bytes(reply.Frame), want)
 		}
@@ -246,7 +252,7 @@ func TestPushesAnswerNothing(t *testing.T) {
 func TestRepliesNobodyAskedForBreakThePipe(t *testing.T) {
 	r := newRig(t, Key{Proto: resp.RESP2}).ready()
 	r.node("-ERR max number of clients reached\r\n")
-	if _, got, _ := r.p.Next(r.a); got != Broken {
+	if _, got, _ := r.next(); got != Broken {
 		t.Fatal("a reply to nothing was taken")
 	}
 	r.close()
@@ -254,7 +260,7 @@ func TestRepliesNobodyAskedForBreakThePipe(t *testing.T) {
 	r = newRig(t, Key{Proto: resp.RESP2}).ready()
 	r.push(1, false, "GET", "a")
 	r.node("$1\r\nx\r\n")
-	if _, got, _ := r.p.Next(r.a); got != Broken {
+	if _, got, _ := r.next(); got != Broken {
 		t.Fatal("a reply to a request that was never sent was taken")
 	}
 	r.close()
@@ -263,7 +269,7 @@ func TestRepliesNobodyAskedForBreakThePipe(t *testing.T) {
 	r.push(1, false, "GET", "a")
 	r.sent()
 	r.node("what?\r\n")
-	if _, got, _ := r.p.Next(r.a); got != Broken {
+	if _, got, _ := r.next(); got != Broken {
 		t.Fatal("bytes that are not RESP were taken")
 	}
 	r.close()

@@ -29,9 +29,10 @@ const (
 // Put hands over received bytes with their reference.
 func (p *Pipe) Put(s buf.Slice) { p.in.Put(s) }
 
-// Next takes the next reply off what was received. After Large nothing is taken, and the
-// request is only shown. After Broken the connection is to be closed; reason says why.
-func (p *Pipe) Next(a *buf.Arena) (r Reply, got Progress, reason string) {
+// Next takes the next reply off what was received and stores it in r. After Large nothing
+// is taken, and the request is only shown. After Broken the connection is to be closed;
+// reason says why.
+func (p *Pipe) Next(a *buf.Arena, r *Reply) (got Progress, reason string) {
 	if p.shown > 0 {
 		p.in.Consume(a, p.shown)
 		p.shown = 0
@@ -39,26 +40,26 @@ func (p *Pipe) Next(a *buf.Arena) (r Reply, got Progress, reason string) {
 	for {
 		view := p.in.View()
 		if view.Len == 0 {
-			return r, Waiting, ""
+			return Waiting, ""
 		}
 		frame := a.Bytes(view)
 		n, status := p.scan.Scan(frame)
 		switch status {
 		case resp.Invalid:
-			return r, Broken, "the node's reply is not RESP"
+			return Broken, "the node's reply is not RESP"
 		case resp.NeedMore:
-			if r, got := p.part(frame[0], view); got != Waiting {
-				return r, got, ""
+			if got := p.part(frame[0], view, r); got != Waiting {
+				return got, ""
 			}
 			grown, ok := p.in.GrowTo(a, p.scan.Need(), min(p.scan.Announced(), roomAtOnceMax))
 			if ok && !grown {
 				ok = p.in.Settle(a)
 			}
 			if !ok {
-				return r, Broken, "out of memory for a reply"
+				return Broken, "out of memory for a reply"
 			}
 			if !grown {
-				return r, Waiting, ""
+				return Waiting, ""
 			}
 			continue
 		}
@@ -71,15 +72,15 @@ func (p *Pipe) Next(a *buf.Arena) (r Reply, got Progress, reason string) {
 			done, reason := p.greeted(frame[:n])
 			p.in.Consume(a, n)
 			if reason != "" {
-				return r, Broken, reason
+				return Broken, reason
 			}
 			if done {
-				return r, Greeted, ""
+				return Greeted, ""
 			}
 			continue
 		}
 		if p.tail-p.head <= p.unsent {
-			return r, Broken, "the node sent a reply that nothing asked for"
+			return Broken, "the node sent a reply that nothing asked for"
 		}
 		e := p.oldest()
 		if e.skip > 0 {
@@ -95,7 +96,8 @@ func (p *Pipe) Next(a *buf.Arena) (r Reply, got Progress, reason string) {
 			got = LastPart
 		}
 		p.intake = intakeUndecided
-		return Reply{Request: e.Request, Bytes: view.Sub(0, uint32(n))}, got, ""
+		r.Request, r.Bytes = e.Request, view.Sub(0, uint32(n))
+		return got, ""
 	}
 }
 

@@ -42,18 +42,11 @@ func (s *Session) Next(env *Env) Intent {
 			return Intent{}
 		}
 		if s.intake == intakePassing {
-			part, _ := s.nextPart(env)
-			return part
+			return s.nextPart(env)
 		}
-		frame, args, found := s.nextFrame(env)
-		switch found {
-		case foundNothing:
-			return Intent{}
-		case foundBeginning:
-			if intent, offered := s.begin(env, frame); offered {
-				return intent
-			}
-			continue
+		frame, args, ok := s.nextFrame(env)
+		if !ok {
+			return s.offerBegun(env)
 		}
 		if len(args) == 0 {
 			s.consume(env)
@@ -92,17 +85,9 @@ func (s *Session) settle(env *Env) {
 	}
 }
 
-// found is what nextFrame has found.
-type found uint8
-
-const (
-	foundNothing   found = iota
-	foundRequest         // a whole one
-	foundBeginning       // of a large one
-)
-
-// nextFrame frames the next request.
-func (s *Session) nextFrame(env *Env) (frame buf.Slice, args []resp.Arg, what found) {
+// nextFrame frames the next request. ok is false when there is none now, or only the
+// beginning of one that is not to be collected; see intake.
+func (s *Session) nextFrame(env *Env) (frame buf.Slice, args []resp.Arg, ok bool) {
 	if s.inline.Block != buf.NoBlock {
 		return s.rescanInline(env)
 	}
@@ -119,7 +104,7 @@ func (s *Session) nextFrame(env *Env) (frame buf.Slice, args []resp.Arg, what fo
 			if s.ended {
 				s.drain(env)
 			}
-			return frame, nil, foundNothing
+			return frame, nil, false
 		}
 		args, n, status := s.scan.Scan(env.Arena.Bytes(view), limits, env.Args)
 		env.Args = args
@@ -127,22 +112,22 @@ func (s *Session) nextFrame(env *Env) (frame buf.Slice, args []resp.Arg, what fo
 		case resp.Complete:
 			s.frame = n
 			s.collect = false
-			return view.Sub(0, uint32(n)), args, foundRequest
+			return view.Sub(0, uint32(n)), args, true
 		case resp.CompleteInline:
 			s.frame = n
 			s.collect = false
 			return s.readInline(env, view.Sub(0, uint32(n)))
 		case resp.Invalid:
 			s.refuse(env, s.scan.Violation())
-			return frame, nil, foundNothing
+			return frame, nil, false
 		}
-		if s.isLarge(env) {
-			return view, nil, foundBeginning
+		if s.isLarge(env) && s.begin(env, view) {
+			return frame, nil, false
 		}
 		grown, enough := s.in.Grow(env.Arena, s.scan.Need())
 		if !enough {
 			s.Kill("out of memory for a request")
-			return frame, nil, foundNothing
+			return frame, nil, false
 		}
 		if grown {
 			continue
@@ -153,36 +138,34 @@ func (s *Session) nextFrame(env *Env) (frame buf.Slice, args []resp.Arg, what fo
 		} else {
 			s.settle(env)
 		}
-		return frame, nil, foundNothing
+		return frame, nil, false
 	}
 }
 
 // readInline writes an inline request out as an array, which is what a node gets.
-func (s *Session) readInline(env *Env, line buf.Slice) (frame buf.Slice, args []resp.Arg, what found) {
+func (s *Session) readInline(env *Env, line buf.Slice) (frame buf.Slice, args []resp.Arg, ok bool) {
 	array, argc, violation := resp.AppendInline(env.Reply[:0], env.Arena.Bytes(line))
 	env.Reply = array
 	if violation != 0 {
 		s.refuse(env, violation)
-		return frame, nil, foundNothing
+		return frame, nil, false
 	}
 	if argc == 0 {
-		return line, env.Args[:0], foundRequest
+		return line, env.Args[:0], true
 	}
-	copied, ok := env.Arena.Copy(array)
-	if !ok {
+	if s.inline, ok = env.Arena.Copy(array); !ok {
 		s.Kill("out of memory for a request")
-		return frame, nil, foundNothing
+		return frame, nil, false
 	}
-	s.inline = copied
 	return s.rescanInline(env)
 }
 
-func (s *Session) rescanInline(env *Env) (frame buf.Slice, args []resp.Arg, what found) {
+func (s *Session) rescanInline(env *Env) (frame buf.Slice, args []resp.Arg, ok bool) {
 	var scan resp.RequestScanner
 	args, n, status := scan.Scan(env.Arena.Bytes(s.inline), &resp.Authenticated, env.Args)
 	invariant.Assert(status == resp.Complete && n == int(s.inline.Len), "session: inline request written out wrongly")
 	env.Args = args
-	return s.inline, args, foundRequest
+	return s.inline, args, true
 }
 
 func (s *Session) dropInline(env *Env) {

@@ -25,6 +25,8 @@ type Env struct {
 	Server      Server
 	locals      []*local // by command.Command.ID; nil where the session has no answer of its own
 
+	begun Intent // of the session that Next is called for
+
 	// Scratch, free between two calls of a session's methods.
 	Args  []resp.Arg
 	Keys  []command.KeyRef

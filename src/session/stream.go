@@ -45,20 +45,28 @@ func (s *Session) isLarge(env *Env) bool {
 	return !s.collect && !s.ended && s.state == Plain && s.scan.Announced() > env.StreamFrom && s.in.Bytes() >= env.StreamFrom/receivedShare
 }
 
-// begin offers the beginning of a large request, if its received arguments tell where it
+// begin notes the beginning of a large request, if its received arguments tell where it
 // goes. If not, the request is collected.
-func (s *Session) begin(env *Env, view buf.Slice) (Intent, bool) {
+func (s *Session) begin(env *Env, view buf.Slice) bool {
 	bytes := env.Arena.Bytes(view)
 	args, announced := s.scan.Received(bytes, env.Args)
 	env.Args = args
-	intent := Intent{Kind: Begin, Frame: view.Sub(0, uint32(s.scan.Settled()))}
-	if len(args) == 0 || !intent.routeBegun(env, bytes, args, int(announced)) {
+	env.begun = Intent{Kind: Begin, Frame: view.Sub(0, uint32(s.scan.Settled()))}
+	if len(args) == 0 || !env.begun.routeBegun(env, bytes, args, int(announced)) {
 		s.collect = true
-		return intent, false
+		return false
 	}
 	s.takeIn(intakeBegun)
-	s.frame = int(intent.Frame.Len)
-	return intent, true
+	s.frame = int(env.begun.Frame.Len)
+	return true
+}
+
+// offerBegun offers the beginning of a large request, if there is one.
+func (s *Session) offerBegun(env *Env) Intent {
+	if s.intake == intakeBegun {
+		return env.begun
+	}
+	return Intent{}
 }
 
 // routeBegun finds out where a request goes whose first arguments are args.
@@ -83,14 +91,14 @@ func (i *Intent) routeBegun(env *Env, frame []byte, args []resp.Arg, announced i
 func (s *Session) Passing() bool { return s.intake == intakePassing }
 
 // nextPart offers what has arrived of the request that is being passed on.
-func (s *Session) nextPart(env *Env) (Intent, bool) {
+func (s *Session) nextPart(env *Env) Intent {
 	for {
 		view := s.in.View()
 		if view.Len == 0 {
 			if s.ended {
 				s.abandon(env)
 			}
-			return Intent{}, false
+			return Intent{}
 		}
 		args, n, status := s.scan.Scan(env.Arena.Bytes(view), &env.Limits, env.Args)
 		env.Args = args
@@ -98,20 +106,20 @@ func (s *Session) nextPart(env *Env) (Intent, bool) {
 		case resp.Complete:
 			s.frame = n
 			s.takeIn(intakeWhole)
-			return Intent{Kind: Part, Frame: view.Sub(0, uint32(n)), Last: true}, true
+			return Intent{Kind: Part, Frame: view.Sub(0, uint32(n)), Last: true}
 		case resp.Invalid:
 			s.refusePart(env)
-			return Intent{}, false
+			return Intent{}
 		}
 		if settled := s.scan.Settled(); settled > 0 {
 			s.frame = settled
-			return Intent{Kind: Part, Frame: view.Sub(0, uint32(settled))}, true
+			return Intent{Kind: Part, Frame: view.Sub(0, uint32(settled))}
 		}
 		grown, enough := s.in.Grow(env.Arena, s.scan.Need())
 		switch {
 		case !enough:
 			s.Kill("out of memory for a request")
-			return Intent{}, false
+			return Intent{}
 		case grown:
 			continue
 		case s.ended:
@@ -119,7 +127,7 @@ func (s *Session) nextPart(env *Env) (Intent, bool) {
 		default:
 			s.settle(env)
 		}
-		return Intent{}, false
+		return Intent{}
 	}
 }
 

@@ -58,7 +58,8 @@ func (w *Worker) aimed(c *client, in session.Intent) bool {
 	c.HoldForPipe()
 	c.waitsOn = 0
 	owner := ring.MakeToken(kindProbe, c.Token.Generation(), c.Token.Index())
-	w.push(b, pipe.Request{Owner: owner, Slot: in.Slot, Frame: frame}, false)
+	r := pipe.Request{Owner: owner, Slot: in.Slot, Frame: frame}
+	w.push(b, &r, false)
 	return false
 }
 

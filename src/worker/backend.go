@@ -168,8 +168,10 @@ func (w *Worker) pipeSent(b *backend, ev *ring.Event) {
 
 // readReplies hands out the replies that are in, unless they have to wait.
 func (w *Worker) readReplies(b *backend) {
+	var reply pipe.Reply
+	r := &reply
 	for b.stopped == readOn {
-		r, got, reason := b.Next(w.Arena)
+		got, reason := b.Next(w.Arena, r)
 		switch got {
 		case pipe.Got, pipe.LastPart:
 			w.inFlight--
@@ -306,7 +308,7 @@ func (w *Worker) freePipe(b *backend) {
 
 // push puts a request on a pipe and takes over its reference of the frame. If it cannot,
 // the request is answered with an error.
-func (w *Worker) push(b *backend, r pipe.Request, ask bool) {
+func (w *Worker) push(b *backend, r *pipe.Request, ask bool) {
 	if b.Push(w.Arena, w.now, r, ask) {
 		w.inFlight++
 		w.touchPipe(b)

@@ -137,7 +137,7 @@ func (w *Worker) abortUpload(c *client) {
 }
 
 // decide says what becomes of a reply that begins to arrive and is not short.
-func (w *Worker) decide(b *backend, r pipe.Reply) {
+func (w *Worker) decide(b *backend, r *pipe.Reply) {
 	if r.Owner.Kind() == kindJoin {
 		b.TakeWhole() // its elements go between those of other nodes
 		return
@@ -203,7 +203,7 @@ func (w *Worker) decideEarly() {
 }
 
 // deliverPart passes a part of a large reply on.
-func (w *Worker) deliverPart(b *backend, r pipe.Reply, last bool) {
+func (w *Worker) deliverPart(b *backend, r *pipe.Reply, last bool) {
 	b.Touch(w.now)
 	c := w.clients.get(r.Owner)
 	if c == nil || c.end.state != endOpen {

@@ -9,7 +9,7 @@ import (
 )
 
 // deliver passes a reply on to whom it is for, or follows the redirect it is.
-func (w *Worker) deliver(b *backend, r pipe.Reply) {
+func (w *Worker) deliver(b *backend, r *pipe.Reply) {
 	bytes := w.Arena.Bytes(r.Bytes)
 	if bytes[0] == '-' {
 		if kind := redirect.Classify(bytes); kind != redirect.None {

@@ -51,7 +51,7 @@ func (q *waitingRequests) refersTo(node uint16) bool {
 }
 
 // redirected follows a redirect, or answers that it cannot be followed.
-func (w *Worker) redirected(b *backend, r pipe.Reply, kind redirect.Kind) {
+func (w *Worker) redirected(b *backend, r *pipe.Reply, kind redirect.Kind) {
 	w.counters.Redirections++
 	w.Wish()
 	target, ok := redirect.Parse(w.Arena.Bytes(r.Bytes))
@@ -150,7 +150,7 @@ func (w *Worker) resend(r waitingRequest) {
 		return
 	}
 	c.resentOn = b.end.token
-	w.push(b, r.Request, r.ask)
+	w.push(b, &r.Request, r.ask)
 }
 
 // resendOn returns the pipe that a client's redirected request takes to n: the one that an

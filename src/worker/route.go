@@ -58,7 +58,8 @@ func (w *Worker) forward(c *client, in session.Intent) {
 	}
 	frame := w.frameOf(in.Frame)
 	seq := c.Accept(&w.env, in.Command)
-	w.push(b, pipe.Request{Owner: c.Token, Seq: seq, Slot: in.Slot, Traits: traitsOf(in.Command), Frame: frame}, false)
+	r := pipe.Request{Owner: c.Token, Seq: seq, Slot: in.Slot, Traits: traitsOf(in.Command), Frame: frame}
+	w.push(b, &r, false)
 }
 
 func traitsOf(cmd *command.Command) pipe.Traits {

@@ -60,7 +60,8 @@ func (p *backend) push(d *Directive) {
 	owner := d.Int()
 	frame, ok := p.arena.Copy(resp.AppendCommand(nil, d.Rest()...))
 	p.now += time.Second
-	if !ok || !p.Push(p.arena, int64(p.now), p.request(owner, frame), ask) {
+	request := p.request(owner, frame)
+	if !ok || !p.Push(p.arena, int64(p.now), &request, ask) {
 		d.Fail("no memory for the request")
 	}
 }
@@ -151,7 +152,8 @@ func (p *backend) node(d *Directive) {
 
 func (p *backend) replies(d *Directive) {
 	for {
-		reply, got, reason := p.Next(p.arena)
+		var reply pipe.Reply
+		got, reason := p.Next(p.arena, &reply)
 		switch got {
 		case pipe.Waiting:
 			return

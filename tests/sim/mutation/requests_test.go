@@ -20,8 +20,8 @@ var requestMutants = []mutant{
 	{
 		name:  "ASKING is left out",
 		file:  "worker/retry.go",
-		old:   "w.push(b, r.Request, r.ask)",
-		new:   "w.push(b, r.Request, false)",
+		old:   "w.push(b, &r.Request, r.ask)",
+		new:   "w.push(b, &r.Request, false)",
 		harm:  "requests fail while their slot moves",
 		quick: true,
 	},
