@@ -2,6 +2,8 @@ package admin
 
 import (
 	"fmt"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -102,6 +104,28 @@ func TestContract_OBS1_InfoAsOnServers(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestReadmeExplainsOwnFields: the top README has a row for each of them and for no other.
+func TestReadmeExplainsOwnFields(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, part, _ := strings.Cut(string(text), "\n## INFO\n")
+	part, _, _ = strings.Cut(part, "\n## ")
+	var explained, own []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\|").FindAllStringSubmatch(part, -1) {
+		explained = append(explained, row[1])
+	}
+	for _, name := range ownFields {
+		own = append(own, name[strings.Index(name, "/")+1:])
+	}
+	slices.Sort(explained)
+	slices.Sort(own)
+	if !slices.Equal(explained, own) {
+		t.Errorf("README.md explains\n%v, INFO has\n%v", explained, own)
+	}
 }
 
 // TestContract_OBS1_Fields: the names that operators rely on, and their values.
