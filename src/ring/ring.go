@@ -30,7 +30,7 @@ type Ring interface {
 	// gone already.
 	Local(s Socket) netip.AddrPort
 
-	// Left says of an accepted socket that its peer will send nothing more, or that the
+	// Left says of a connection that its peer will send nothing more, or that the
 	// connection is broken, even if received bytes are before that or nothing is being
 	// received. It is for now and then: it costs a system call.
 	Left(s Socket) bool

@@ -111,7 +111,7 @@ func (w *Worker) accepted(ev *ring.Event) {
 	c.end = end{socket: ev.Socket, token: token, state: endOpen}
 	c.dirty, c.ready, c.turnedAway, c.waitsOn = false, false, false, 0
 	c.lane = uint16(token.Index() % uint32(w.Lanes))
-	c.answered, c.waits, c.heard, c.moved = 0, w.now, w.now, w.now
+	c.answered, c.waits, c.heard, c.moved, c.lookedAt = 0, w.now, w.now, w.now, w.now
 	c.leases, c.upload, c.download, c.resentOn, c.aim = c.leases[:0], 0, 0, 0, aim{}
 	w.counters.Connections++
 	w.receive(&c.end)

@@ -26,6 +26,7 @@ type client struct {
 	answered   uint32     // requests, at the last sweep
 	waits      int64      // since when it waits for a node, ns; see sweepLeft
 	moved      int64      // when bytes were last sent, ns
+	lookedAt   int64      // when it was last asked whether its peer has left, ns; see sweepLost
 
 	leases   []ring.Token // pipes that only this client uses
 	upload   ring.Token   // the pipe that takes the parts of a large request, 0 without

@@ -88,6 +88,9 @@ func (w *Worker) sweepStuck(b *backend) {
 	}
 	answered := b.swept != b.Replies()
 	b.swept = b.Replies()
+	if !answered {
+		w.findLost(&b.end)
+	}
 	at, waiting := b.Oldest()
 	if answered || !waiting || w.now-at < second {
 		return
@@ -104,6 +107,7 @@ func (w *Worker) sweepClient(c *client) {
 	}
 	c.CheckOutput(&w.env, w.now)
 	w.sweepLeft(c)
+	w.sweepLost(c)
 	w.sweepLarge(c)
 	c.Rest()
 	if w.IdleTimeout > 0 && c.Pending() == 0 && c.Holding() != session.HoldPipe && c.leaving() == 0 && w.now-max(c.heard, c.moved) > w.IdleTimeout {

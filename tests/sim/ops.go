@@ -80,7 +80,7 @@ func (s *socket) arm(op *ring.Op) {
 		s.ring.world.fail("accepting has rested for %d ms", rest/millisecond)
 	}
 	s.restsSince = 0
-	s.recv, s.recvToken = recvArmed, op.Token
+	s.recv, s.recvToken, s.losesEnd = recvArmed, op.Token, false
 	if s.accepts = -1; op.Max > 0 {
 		s.accepts = int(op.Max)
 	}
@@ -156,6 +156,8 @@ func (s *socket) recvEvent(ev *ring.Event) bool {
 		}
 		s.starved = true
 		ev.Err = ring.ErrNoBuffers
+	case s.losesEnd:
+		return false
 	case in.broken:
 		ev.Err = ring.ErrReset
 	case in.ended:

@@ -51,6 +51,7 @@ type socket struct {
 	recvToken ring.Token
 	stopAt    int64 // recvStopping: when it takes effect
 	starved   bool  // told ErrNoBuffers: the next OpRecv waits for a chunk
+	losesEnd  bool  // the end of the connection is told to the next OpRecv only
 	waiting   bool  // in Ring.parked
 
 	send    *sending

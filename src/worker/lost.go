@@ -1,0 +1,23 @@
+package worker
+
+// lostAfter is how long nothing may have come from a client before it is looked at.
+const lostAfter = 10 * second
+
+// findLost looks for the end of a connection that the engine has not told of. Linux 6.18
+// loses it now and then, when a peer resets the connection right behind its last bytes:
+// the socket is readable, and the io_uring receive that waits for that goes on waiting. A
+// new one is told at once. Without it a client from which nothing is owed would keep its
+// descriptor for ever, and so would requests wait that were with a node.
+func (w *Worker) findLost(e *end) {
+	if e.state == endOpen && e.recv == recvArmed && w.Ring.Left(e.socket) {
+		w.pause(e) // and when that is done, it is received from again
+	}
+}
+
+// sweepLost looks at a client that is silent.
+func (w *Worker) sweepLost(c *client) {
+	if w.now-max(c.heard, c.lookedAt) > lostAfter {
+		c.lookedAt = w.now
+		w.findLost(&c.end)
+	}
+}
