@@ -14,7 +14,7 @@ const (
 	HighPressureBytes = 512 << 20
 
 	SoftUnderPressure    = 1 << 20
-	SoftForUnderPressure = int64(1_000_000_000) // ns
+	SoftForUnderPressure = int64(10_000_000_000) // ns; a socket buffer of megabytes has room again only after seconds
 	HardUnderPressure    = 8 << 20
 )
 

@@ -24,9 +24,9 @@ func TestContract_PIPE5_UnderPressure(t *testing.T) {
 	}{
 		{0, [3]int64{100, 64 * mb, all}, [3]int64{100, 64 * mb, all}, 60},
 		{PressureBytes, [3]int64{100, 64 * mb, all}, [3]int64{100, 64 * mb, all}, 60},
-		{PressureBytes + 1, [3]int64{100, mb, all}, [3]int64{100, 64 * mb, all}, 1},
-		{HighPressureBytes, [3]int64{100, mb, all}, [3]int64{100, 64 * mb, all}, 1},
-		{HighPressureBytes + 1, [3]int64{100, mb, all}, [3]int64{100, 8 * mb, all}, 1},
+		{PressureBytes + 1, [3]int64{100, mb, all}, [3]int64{100, 64 * mb, all}, 10},
+		{HighPressureBytes, [3]int64{100, mb, all}, [3]int64{100, 64 * mb, all}, 10},
+		{HighPressureBytes + 1, [3]int64{100, mb, all}, [3]int64{100, 8 * mb, all}, 10},
 	} {
 		for i, limit := range []int64{100, 64 * mb, 0} {
 			env.Output = OutputLimit{Soft: limit, Hard: limit, SoftFor: 60_000_000_000}

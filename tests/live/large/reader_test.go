@@ -6,9 +6,11 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"mithril/src/session"
 	"mithril/tests/harness"
 	"mithril/tools/testbed"
 )
@@ -86,6 +88,58 @@ func deaf(t *testing.T, engine string, size int) {
 		if n, err := io.Copy(io.Discard, bufio.NewReader(conn)); n >= int64(size)*deafRequests {
 			t.Errorf("reader %d got all of its %d bytes (%v)", i, n, err)
 		}
+	}
+}
+
+// TestSteadyReadersAreServed: while much waits for all of them, clients that read slowly but
+// steadily get what they have asked for.
+func TestSteadyReadersAreServed(t *testing.T) {
+	const (
+		readers  = 64
+		requests = 12
+		size     = 1_000_000
+		step     = 40_000 // bytes of one read, ten times a second
+		steady   = 15 * time.Second
+	)
+	cluster := alone(t, testbed.Valkey91)
+	p := harness.Start(t, harness.Options{Cluster: cluster, Engine: harness.IOUring, Workers: 1})
+	if _, err := p.Dial(t).Do("SET", "big", strings.Repeat("x", size)); err != nil {
+		t.Fatal(err)
+	}
+	request := strings.Repeat("*2\r\n$3\r\nGET\r\n$3\r\nbig\r\n", requests)
+	want := requests * len(fmt.Sprintf("$%d\r\n%s\r\n", size, strings.Repeat("x", size)))
+	rss := p.RSS()
+	var group sync.WaitGroup
+	for i := range readers {
+		conn, err := net.Dial("tcp", p.Addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		conn.(*net.TCPConn).SetReadBuffer(64 << 10)
+		conn.SetDeadline(time.Now().Add(deadline))
+		io.WriteString(conn, request)
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			got, buffer := 0, make([]byte, step)
+			for start := time.Now(); got < want && time.Since(start) < steady; time.Sleep(100 * time.Millisecond) {
+				n, err := conn.Read(buffer)
+				if got += n; err != nil {
+					t.Errorf("reader %d: %v after %d bytes of %d", i, err, got, want)
+					return
+				}
+			}
+			n, err := io.CopyN(io.Discard, conn, int64(want-got))
+			if err != nil {
+				t.Errorf("reader %d: %v after %d bytes of %d", i, err, got+int(n), want)
+			}
+		}()
+	}
+	group.Wait()
+	t.Logf("memory grew by %d MB at most", (p.PeakRSS()-rss)>>20)
+	if grown := p.PeakRSS() - rss; grown < session.PressureBytes {
+		t.Errorf("the memory has grown by %d MB only: there was no pressure", grown>>20)
 	}
 }
 
