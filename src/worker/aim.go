@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"mithril/src/invariant"
 	"mithril/src/pipe"
 	"mithril/src/resp"
 	"mithril/src/ring"
@@ -14,13 +15,24 @@ import (
 //	None   nothing is asked
 //	Asked  the session is held until the answer
 //	Known  the request goes where the answer came from
+//
+//	None ---> Asked ---> Known ---> None
+//	            ^          |
+//	            +----------+  another request came in between, and asks for itself
 type aimState uint8
 
 const (
 	aimNone aimState = iota
 	aimAsked
 	aimKnown
+	aimStates
 )
+
+var aimAllowed = [aimStates]uint8{
+	aimNone:  1 << aimAsked,
+	aimAsked: 1 << aimKnown,
+	aimKnown: 1<<aimNone | 1<<aimAsked,
+}
 
 // aim is where a large request of a client goes.
 type aim struct {
@@ -28,6 +40,11 @@ type aim struct {
 	ask   bool   // the node takes it behind an ASKING only
 	node  uint16 // noNode: the question had no answer, so where the route leads
 	seq   uint32 // the number it will have: another request makes its own
+}
+
+func (a *aim) become(next aimState) {
+	invariant.Assert(aimAllowed[a.state]&(1<<next) != 0, "worker: step of a question for a key that the table does not have")
+	a.state = next
 }
 
 // kindProbe is the token kind of the questions; index and generation are the client's.
@@ -54,7 +71,8 @@ func (w *Worker) aimed(c *client, in session.Intent) bool {
 	if !ok {
 		return true
 	}
-	c.aim = aim{state: aimAsked, seq: c.NextSeq()}
+	c.aim.become(aimAsked)
+	c.aim.seq = c.NextSeq()
 	c.HoldForPipe()
 	c.waitsOn = 0
 	owner := ring.MakeToken(kindProbe, c.Token.Generation(), c.Token.Index())
@@ -67,10 +85,11 @@ func (w *Worker) aimed(c *client, in session.Intent) bool {
 // none.
 func (w *Worker) aim(probe ring.Token, node uint16, ask bool) {
 	c := w.clients.get(probe)
-	if c == nil || c.aim.state != aimAsked {
+	if c == nil {
 		return
 	}
-	c.aim.state, c.aim.node, c.aim.ask = aimKnown, node, ask
+	c.aim.become(aimKnown)
+	c.aim.node, c.aim.ask = node, ask
 	c.PipeHasRoom()
 	if !c.ready {
 		c.ready = true
@@ -80,10 +99,11 @@ func (w *Worker) aim(probe ring.Token, node uint16, ask bool) {
 
 // takeAim returns where a large request goes, and whether behind an ASKING.
 func (w *Worker) takeAim(c *client, slot uint16) (node uint16, ask bool) {
-	known := c.aim
-	c.aim = aim{}
-	if known.state == aimKnown && known.seq == c.NextSeq() && known.node != noNode && w.nodes[known.node].used {
-		return known.node, known.ask
+	if a := &c.aim; a.state == aimKnown {
+		a.become(aimNone)
+		if a.seq == c.NextSeq() && a.node != noNode && w.nodes[a.node].used {
+			return a.node, a.ask
+		}
 	}
 	return w.route[slot], false
 }
