@@ -158,7 +158,15 @@ func (s *Session) count(env *Env, reply []byte) {
 // checkHard gives the session up when it holds more than it may.
 func (s *Session) checkHard(env *Env) {
 	if env.overHard(s.held(), s.others(env)) {
-		s.Kill("output limit reached")
+		s.KillForOutput(env, "output limit reached")
+	}
+}
+
+// KillForOutput is Kill for a client that does not take its replies, and counts it.
+func (s *Session) KillForOutput(env *Env, why string) {
+	if s.state != Dead {
+		env.Counters.OutputClosed++
+		s.Kill(why)
 	}
 }
 
@@ -214,7 +222,7 @@ func (s *Session) CheckOutput(env *Env, now int64) {
 	if s.stalled == 0 {
 		s.stalled = now
 	} else if now-s.stalled > env.softFor(s.others(env)) {
-		s.Kill("output limit reached: over the soft level without progress")
+		s.KillForOutput(env, "output limit reached: over the soft level without progress")
 	}
 }
 

@@ -1,8 +1,6 @@
 package worker
 
 import (
-	"strings"
-
 	"mithril/src/buf"
 	"mithril/src/fanout"
 	"mithril/src/ring"
@@ -212,9 +210,6 @@ func (w *Worker) logMoreCloses() {
 func (w *Worker) closeClient(c *client) {
 	if why := c.Why(); why != "" && w.mayLogClose() {
 		w.Log.Warn("client closed", "worker", w.Number, "client", c.Token.String(), "id", c.ID, "addr", c.Peer.String(), "reason", why)
-	}
-	if strings.HasPrefix(c.Why(), "output limit reached") { // as all that is said of these limits begins
-		w.counters.OutputClosed++
 	}
 	if c.end.recv != recvOver {
 		w.counters.ReadersExited++

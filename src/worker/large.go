@@ -281,7 +281,7 @@ func (w *Worker) sweepLarge(c *client) {
 		return
 	}
 	if limit := &w.env.Output; limit.Soft > 0 && w.now-c.moved > limit.SoftFor {
-		c.Kill("output limit reached: no progress in a large reply")
+		c.KillForOutput(&w.env, "output limit reached: no progress in a large reply")
 	}
 }
 
