@@ -44,7 +44,7 @@ func (w *Worker) pipeFor(n *node, key pipe.Key) *backend {
 		}
 		b = w.dial(n, key)
 	}
-	b.become(tenureShared)
+	w.become(b, tenureShared)
 	n.bind(b)
 	return b
 }

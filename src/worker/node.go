@@ -40,7 +40,6 @@ type node struct {
 	idle    []*backend    // that nobody needs now
 	open    int           // pipes that still refer to it, bound or not
 	private int           // connections that are not shared
-	total   *int          // of those to all nodes: the worker's privates
 
 	primary  bool  // of a shard of the map
 	demoted  bool  // it was, in an earlier map
@@ -112,7 +111,7 @@ func (w *Worker) nodeAt(addr netip.AddrPort) *node {
 	}
 	*free = node{
 		index: free.index, addr: addr, name: addr.String(), used: true,
-		plain: make([][2]*backend, w.Lanes), goneAt: w.now, total: &w.privates,
+		plain: make([][2]*backend, w.Lanes), goneAt: w.now,
 	}
 	return free
 }

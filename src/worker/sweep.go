@@ -69,7 +69,6 @@ func (w *Worker) sweep() {
 	for _, n := range w.nodes {
 		w.sweepIdle(n)
 	}
-
 	w.logMoreCloses()
 	w.env.Rest()
 	w.plan.Rest()

@@ -43,15 +43,15 @@ var tenureAllowed = [tenures]uint8{
 // idleFor is how long a connection that nobody needs is kept.
 const idleFor = 10 * second
 
-func (b *backend) become(next tenure) {
+func (w *Worker) become(b *backend, next tenure) {
 	invariant.Assert(tenureAllowed[b.tenure]&(1<<next) != 0, "worker: tenure of a pipe that the table does not allow")
 	if b.tenure.isPrivate() {
 		b.node.private--
-		*b.node.total--
+		w.privates--
 	}
 	if next.isPrivate() {
 		b.node.private++
-		*b.node.total++
+		w.privates++
 	}
 	b.tenure = next
 }
@@ -105,7 +105,7 @@ func (w *Worker) lease(c *client, n *node) *backend {
 		}
 		b = w.dial(n, w.keyOf(c))
 	}
-	b.become(tenureLeased)
+	w.become(b, tenureLeased)
 	b.lessee = c.Token
 	c.leases = append(c.leases, b.end.token)
 	return b
@@ -160,7 +160,7 @@ func (w *Worker) quiet(b *backend) {
 	case b.tenure == tenureLeased:
 		w.endLease(b)
 	}
-	b.become(tenureIdle)
+	w.become(b, tenureIdle)
 	b.patience = patience
 	b.idleAt = w.now
 	b.node.idle = append(b.node.idle, b)
@@ -182,7 +182,7 @@ func (w *Worker) letGo(b *backend, next tenure) {
 			}
 		}
 	}
-	b.become(next)
+	w.become(b, next)
 }
 
 // sweepIdle closes connections that nobody has needed for a while.
