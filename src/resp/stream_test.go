@@ -49,6 +49,36 @@ func cutRequests(b []byte) (got []string) {
 	}
 }
 
+// scanner is what both scanners tell of an unfinished frame.
+type scanner interface {
+	Settled() int
+	Need() int
+	Announced() int
+	Discard(n int)
+}
+
+// checkPart checks it, and returns how much of b is settled.
+func checkPart(t *testing.T, s scanner, frame, b []byte, gone, announced int) (settled int) {
+	settled = s.Settled()
+	if settled < 0 || settled > len(b) || s.Need() < 1 || s.Announced() < len(b)+s.Need() {
+		t.Fatalf("%q, of which %d bytes are gone: settled %d, need %d, announced %d", frame, gone, settled, s.Need(), s.Announced())
+	}
+	if gone+s.Announced() < announced {
+		t.Fatalf("%q announces %d bytes, and %d before", frame, gone+s.Announced(), announced)
+	}
+	return settled
+}
+
+// discardSome takes some of what is settled away, and returns how much.
+func discardSome(t *testing.T, s scanner, p plan) int {
+	n, need := p.next(s.Settled()+1), s.Need()
+	s.Discard(n)
+	if s.Need() != need {
+		t.Fatalf("need %d, and %d after %d bytes are gone", need, s.Need(), n)
+	}
+	return n
+}
+
 // streamRequests is cutRequests in pieces, with what is settled taken away.
 func streamRequests(t *testing.T, stream []byte, p plan) (got []string) {
 	var s RequestScanner
@@ -81,26 +111,14 @@ func streamRequests(t *testing.T, stream []byte, p plan) (got []string) {
 		if end == len(stream) {
 			return append(got, frameCut(st, stream[start:], ""))
 		}
-		n = p.next(s.Settled() + 1)
-		need := s.Need()
-		s.Discard(n)
-		if s.Need() != need {
-			t.Fatalf("need %d, and %d after %d bytes are gone", need, s.Need(), n)
-		}
-		gone += n
+		gone += discardSome(t, &s, p)
 		end = min(end+1+p.next(40), len(stream))
 	}
 }
 
 // checkRequestPart checks what the scanner tells of an unfinished frame, of which the first bytes are gone.
 func checkRequestPart(t *testing.T, s *RequestScanner, frame, b []byte, gone, announced int) {
-	settled := s.Settled()
-	if settled < 0 || settled > len(b) || s.Need() < 1 || s.Announced() < len(b)+s.Need() {
-		t.Fatalf("%q, of which %d bytes are gone: settled %d, need %d, announced %d", frame, gone, settled, s.Need(), s.Announced())
-	}
-	if gone+s.Announced() < announced {
-		t.Fatalf("%q announces %d bytes, and %d before", frame, gone+s.Announced(), announced)
-	}
+	settled := checkPart(t, s, frame, b, gone, announced)
 	if len(frame) > 0 && frame[0] == '*' && bytes.Contains(b[settled:], []byte("\r\n")) {
 		t.Fatalf("%q is settled up to %d of %d, with a whole line behind", frame, gone+settled, len(frame))
 	}
@@ -175,25 +193,13 @@ func streamReplies(t *testing.T, stream []byte, p plan) (got []string) {
 		if end == len(stream) {
 			return append(got, frameCut(st, stream[start:], ""))
 		}
-		n = p.next(s.Settled() + 1)
-		need := s.Need()
-		s.Discard(n)
-		if s.Need() != need {
-			t.Fatalf("need %d, and %d after %d bytes are gone", need, s.Need(), n)
-		}
-		gone += n
+		gone += discardSome(t, &s, p)
 		end = min(end+1+p.next(40), len(stream))
 	}
 }
 
 func checkReplyPart(t *testing.T, s *ReplyScanner, frame, b []byte, gone, announced int) {
-	settled := s.Settled()
-	if settled < 0 || settled > len(b) || s.Need() < 1 || s.Announced() < len(b)+s.Need() {
-		t.Fatalf("%q, of which %d bytes are gone: settled %d, need %d, announced %d", frame, gone, settled, s.Need(), s.Announced())
-	}
-	if gone+s.Announced() < announced {
-		t.Fatalf("%q announces %d bytes, and %d before", frame, gone+s.Announced(), announced)
-	}
+	settled := checkPart(t, s, frame, b, gone, announced)
 	if left := b[settled:]; len(left) >= len("_\r\n") && bytes.Contains(left, []byte("\r\n")) {
 		t.Fatalf("%q is settled up to %d of %d, with a whole line behind", frame, gone+settled, len(frame))
 	}
