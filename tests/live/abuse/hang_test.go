@@ -2,6 +2,7 @@ package abuse
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,22 +16,10 @@ import (
 // that it owes replies to fail, and its slots are served, long before the next refresh
 // that nobody wished for.
 func TestHungPrimaryIsLeft(t *testing.T) {
-	cluster := testbed.RunCluster(t, testbed.Options{})
-	p := harness.Start(t, harness.Options{Cluster: cluster, Checked: true, Args: []string{"--topology-refresh-secs", "600"}})
-	stuck := p.Dial(t)
-	stuck.SetTimeout(3 * patience)
-	mustDo(t, stuck, "SET", "slow", "1")
-	e := &harness.Env{Cluster: cluster, Lone: cluster.Nodes()[0], Proxy: p}
-	shard := shardOf(t, e, "slow")
-	old, err := cluster.Primary(shard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stuck, e, replaced := beforeAHang(t)
 	pause(t, e, "slow")
 	mustWrite(t, stuck, repeat(3, "INCR", "slow"))
-	if _, err := cluster.WaitFailover(context.Background(), shard, old.Index); err != nil {
-		t.Fatal(err)
-	}
+	replaced()
 	for range 3 {
 		got, err := stuck.Receive()
 		if text, ok := got.(testbed.Error); !ok || !strings.Contains(string(text), "is not a primary any more") {
@@ -40,28 +29,46 @@ func TestHungPrimaryIsLeft(t *testing.T) {
 	mustDo(t, stuck, "INCR", "slow")
 }
 
-// A large request of which the hung node has taken a part fails too.
-func TestHungPrimaryIsLeftInsideALargeRequest(t *testing.T) {
+// beforeAHang is a client that has set the key slow at a cluster whose map is not refreshed
+// by itself; replaced waits until the key's primary is no more.
+func beforeAHang(t *testing.T) (c *testbed.Conn, e *harness.Env, replaced func()) {
+	t.Helper()
 	cluster := testbed.RunCluster(t, testbed.Options{})
-	p := harness.Start(t, harness.Options{Cluster: cluster, Checked: true, Workers: 1})
-	stuck := p.Dial(t)
-	stuck.SetTimeout(3 * patience)
-	mustDo(t, stuck, "SET", "slow", "1")
-	e := &harness.Env{Cluster: cluster, Lone: cluster.Nodes()[0], Proxy: p}
+	p := harness.Start(t, harness.Options{Cluster: cluster, Checked: true, Args: []string{"--topology-refresh-secs", "600"}})
+	c = p.Dial(t)
+	c.SetTimeout(3 * patience)
+	mustDo(t, c, "SET", "slow", "1")
+	e = &harness.Env{Cluster: cluster, Lone: cluster.Nodes()[0], Proxy: p}
 	shard := shardOf(t, e, "slow")
 	old, err := cluster.Primary(shard)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c, e, func() {
+		t.Helper()
+		if _, err := cluster.WaitFailover(context.Background(), shard, old.Index); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A large request of which the hung node has taken a part fails too.
+func TestHungPrimaryIsLeftInsideALargeRequest(t *testing.T) {
+	stuck, e, replaced := beforeAHang(t)
 	request := testbed.AppendCommand(nil, "SET", "slow", long(64*mb))
 	mustWrite(t, stuck, request[:4*mb])
+	// Before it has begun, the node is only asked for its key, and it goes elsewhere.
+	harness.Eventually(t, patience, "the request to begin", func() error {
+		if info, _ := mustDo(t, e.Proxy.Dial(t), "INFO").(string); !strings.Contains(info, "private_conns:1\r\n") {
+			return errors.New("it has no connection of its own")
+		}
+		return nil
+	})
 	resume := pause(t, e, "slow")
 	defer resume()
 	written := make(chan error, 1)
 	go func() { written <- stuck.Write(request[4*mb:]) }()
-	if _, err := cluster.WaitFailover(context.Background(), shard, old.Index); err != nil {
-		t.Fatal(err)
-	}
+	replaced()
 	got, err := stuck.Receive()
 	if text, ok := got.(testbed.Error); !ok || !strings.Contains(string(text), "is not a primary any more") {
 		t.Fatalf("SET at the hung node answers %v, %v", got, err)
