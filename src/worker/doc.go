@@ -39,4 +39,7 @@
 //
 //	Off ---> Any, Few ---> Stopping ---> Off
 //	            '------------------------^
+//
+// Whose requests a pipe takes is drawn in tenure.go, and how a large request finds its
+// node in aim.go.
 package worker
