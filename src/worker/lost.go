@@ -1,7 +1,13 @@
 package worker
 
-// lostAfter is how long nothing may have come from a client before it is looked at.
-const lostAfter = 10 * second
+const (
+	// lostAfter is how long nothing may have come from a client before it is looked at. An
+	// end that gets lost comes right behind the last bytes, so one look finds it.
+	lostAfter = 1 * second
+
+	// lostAgain is from one look to the next while the client stays silent.
+	lostAgain = 10 * second
+)
 
 // findLost looks for the end of a connection that the engine has not told of. Linux 6.18
 // loses it now and then, when a peer resets the connection right behind its last bytes:
@@ -16,7 +22,11 @@ func (w *Worker) findLost(e *end) {
 
 // sweepLost looks at a client that is silent.
 func (w *Worker) sweepLost(c *client) {
-	if w.now-max(c.heard, c.lookedAt) > lostAfter {
+	due := c.heard + lostAfter
+	if c.lookedAt > c.heard {
+		due = c.lookedAt + lostAgain
+	}
+	if w.now > due {
 		c.lookedAt = w.now
 		w.findLost(&c.end)
 	}
