@@ -28,7 +28,7 @@ func TestContract_ROUTE10_CommandAsOnServers(t *testing.T) {
 		}
 		for _, about := range []string{"INFO", "DOCS"} {
 			unknown := real.bytes("COMMAND", about, "nosuch", "get")
-			for _, name := range []string{"multi", "SCAN", "client|list", "shutdown"} {
+			for _, name := range []string{"multi", "WAIT", "client|list", "shutdown"} {
 				request := []string{"COMMAND", about, name, "get"}
 				equal(t, request, own.bytes(request...), unknown)
 			}
@@ -51,7 +51,7 @@ func TestContract_ROUTE10_WholeTable(t *testing.T) {
 		}
 		for _, row := range rows {
 			name := row.([]any)[0].(string)
-			if slices.Contains([]string{"shutdown", "migrate", "multi", "subscribe", "blpop", "scan"}, name) {
+			if slices.Contains([]string{"shutdown", "migrate", "multi", "subscribe", "blpop", "wait"}, name) {
 				t.Errorf("RESP%d: %s is listed", proto, name)
 			}
 		}

@@ -7,18 +7,19 @@ import "mithril/src/resp"
 type Command struct {
 	pattern pattern // of the short name
 
-	Flags     Flags
-	KeyFlags  KeyFlags // of the key at KeyIndex
-	Arity     int16    // arguments with the name: exact if positive, the least if negative
-	ID        uint16   // position in the table, for counters: 0 <= ID < Table.Len()
-	KeyIndex  uint8    // position of the only key among the arguments; 0 = use Keys
-	Route     Route
-	Merge     Merge // RouteSplit: how the parts become one reply
-	KeyStep   uint8 // RouteSplit: arguments per key, from argument 1 on
-	SlotIndex uint8 // RouteSlotArg: position of the argument that holds the slot number
+	Flags    Flags
+	KeyFlags KeyFlags // of the key at KeyIndex
+	Arity    int16    // arguments with the name: exact if positive, the least if negative
+	ID       uint16   // position in the table, for counters: 0 <= ID < Table.Len()
+	KeyIndex uint8    // position of the only key among the arguments; 0 = use Keys
+	Route    Route
+	KeyStep  uint8 // RouteSplit: arguments per key, from argument 1 on
+	ArgIndex uint8 // RouteSlotArg, RouteCursor: position of the argument that holds the slot number, the cursor; 0 = there is none
+
+	CursorLast bool // RouteCursor: the reply's cursor is its last element and an integer, not its first and a string
 
 	Request  RequestPolicy
-	Response ResponsePolicy
+	Response ResponsePolicy // how the replies of several nodes become one
 
 	Name       string // as the server spells it: "get", "client|list", "VADD"
 	ShortName  string // "list" for "client|list"

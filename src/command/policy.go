@@ -10,77 +10,83 @@ type Route uint8
 
 // Routes.
 const (
-	routeNone    Route = iota
-	RouteKeyed         // sent whole to the owner of its keys; CROSSSLOT if they span slots; to any primary if it has none
-	RouteSplit         // keys in several slots: one part per slot, the replies merged (ROUTE4)
-	RouteSlotArg       // sent to the owner of the slot whose number is argument SlotIndex
-	RouteAny           // sent to any primary: each would answer the same
-	RouteLocal         // answered by the proxy
-	RouteLater         // the proxy does not carry it: AppendUnsupported
-	RouteRefused       // makes no sense behind a proxy: to a client the command does not exist
+	routeNone      Route = iota
+	RouteKeyed           // sent whole to the owner of its keys; CROSSSLOT if they span slots; to any primary if it has none
+	RouteSplit           // keys in several slots: one part per slot, the replies joined by Response (ROUTE4)
+	RouteSlotArg         // sent to the owner of the slot whose number is argument ArgIndex
+	RouteAny             // sent to any primary: each would answer the same
+	RouteBroadcast       // sent whole to every primary, with RequestAllNodes to the replicas too; the replies joined by Response
+	RouteCursor          // sent to the node that argument ArgIndex, a cursor, leads to; to any primary without such an argument (ROUTE8, ROUTE6)
+	RouteSample          // RANDOMKEY: one of all primaries' answers, in proportion to their keys
+	RouteLocal           // answered by the proxy
+	RouteLater           // the proxy does not carry it: AppendUnsupported
+	RouteRefused         // makes no sense behind a proxy: to a client the command does not exist
 )
 
 func (r Route) String() string {
-	return [...]string{"none", "keyed", "split", "slot-arg", "any", "local", "later", "refused"}[r]
+	return [...]string{
+		"none", "keyed", "split", "slot-arg", "any", "broadcast", "cursor", "sample", "local", "later", "refused",
+	}[r]
 }
-
-// Merge is how the replies to the parts of a RouteSplit command become one.
-type Merge uint8
-
-// Merges.
-const (
-	MergeNone  Merge = iota
-	MergeArray       // one element per key, in the client's order
-	MergeOK          // OK if all parts say OK
-	MergeSum         // the sum of integers
-)
 
 // policy is one line of the table below.
 type policy struct {
-	route     Route
-	names     string // full names separated by spaces; a container's name stands for its subcommands that have no line of their own
-	merge     Merge
-	keyStep   uint8
-	slotIndex uint8
-	block     bool // blocks only with the option BLOCK
+	route    Route
+	names    string         // full names separated by spaces; a container's name stands for its subcommands that have no line of their own
+	response ResponsePolicy // in place of the one that the tips say, unless it is ResponseDefaultKeyless
+	keyStep  uint8          // RouteSplit: arguments per key
+	argIndex uint8          // RouteSlotArg, RouteCursor
+	last     bool           // RouteCursor: the cursor is the last element of the reply, an integer
+	block    bool           // blocks only with the option BLOCK
 }
 
-// policies says what the proxy does with commands that the default rule does not cover: a command that has keys, or channels that
-// are routed like keys, and does not block is RouteKeyed. A line of its own comes first, then the rule, then the container's line.
+// policies says what the proxy does with commands that the default rules do not cover (setPolicy). How the replies of several nodes become
+// one is what the servers' tips say; a response here is for versions that have no such tip.
 var policies = []policy{
-	{route: RouteSplit, names: "mget", merge: MergeArray, keyStep: 1},
-	{route: RouteSplit, names: "mset", merge: MergeOK, keyStep: 2},
-	{route: RouteSplit, names: "del unlink exists touch pfcount", merge: MergeSum, keyStep: 1},
+	{route: RouteSplit, names: "mget", keyStep: 1},
+	{route: RouteSplit, names: "mset", response: ResponseAllSucceeded, keyStep: 2},
+	{route: RouteSplit, names: "del unlink exists touch pfcount", response: ResponseAggSum, keyStep: 1},
 
 	{route: RouteKeyed, names: "xread xreadgroup", block: true},
-	{route: RouteSlotArg, names: "cluster|countkeysinslot cluster|getkeysinslot", slotIndex: 2},
+	{route: RouteKeyed, names: "msetnx"}, // all or nothing, which parts are not
+	{route: RouteSlotArg, names: "cluster|countkeysinslot cluster|getkeysinslot", argIndex: 2},
 
-	{route: RouteAny, names: "time lolwut object memory|help xgroup xinfo command|getkeys command|getkeysandflags"},
+	{route: RouteCursor, names: "scan", argIndex: 1},
+	{route: RouteCursor, names: "ft.aggregate", last: true},
+	{route: RouteCursor, names: "ft.cursor ft.cursor|read ft.cursor|del", argIndex: 3, last: true},
+	{route: RouteSample, names: "randomkey"},
+	{route: RouteBroadcast, names: "keys flushall flushdb dbsize memory|purge"},
+	{route: RouteBroadcast, names: "lastsave", response: ResponseAggMin},
+	{route: RouteBroadcast, names: "script|load script|flush script|exists script|kill"},
+	{route: RouteBroadcast, names: "function|load function|delete function|flush function|restore function|kill"},
+	{route: RouteAny, names: "script|show function|list function|dump function|stats"},
+
+	{route: RouteAny, names: "time lolwut object command|getkeys command|getkeysandflags memory|help xgroup xinfo module|list"},
 	{route: RouteAny, names: "acl|help client|help cluster|help command|help commandlog|help config|help function|help latency|help"},
 	{route: RouteAny, names: "module|help pubsub|help script|help slowlog|help"},
 
 	{route: RouteLocal, names: "ping echo hello auth quit reset select asking readonly readwrite info role"},
 	{route: RouteLocal, names: "client client|id client|setname client|getname client|setinfo client|no-evict client|no-touch"},
-	{route: RouteLocal, names: "command command|count command|info command|docs config config|get"},
+	{route: RouteLocal, names: "command command|count command|info command|docs"},
+	{route: RouteLocal, names: "config config|get"},
 	{route: RouteLocal, names: "cluster cluster|nodes cluster|slots cluster|shards cluster|info cluster|myid cluster|keyslot cluster|links cluster|myshardid"},
 
 	{route: RouteLater, names: "multi exec discard watch unwatch"},
 	{route: RouteLater, names: "subscribe unsubscribe psubscribe punsubscribe ssubscribe sunsubscribe publish pubsub"},
 	{route: RouteLater, names: "blpop brpop blmove blmpop brpoplpush bzpopmin bzpopmax bzmpop wait"},
-	{route: RouteLater, names: "keys scan clusterscan dbsize flushall flushdb randomkey swapdb lastsave script function"},
-	{route: RouteLater, names: "acl latency memory module slowlog commandlog config|set config|resetstat command|list"},
-	{route: RouteLater, names: "client|info client|list client|kill client|pause client|unpause client|reply client|unblock"},
+	{route: RouteLater, names: "clusterscan swapdb script function memory module"},
+	{route: RouteLater, names: "acl slowlog commandlog config|set config|resetstat latency command|list"},
+	{route: RouteLater, names: "client|info client|list client|kill client|pause client|unpause client|unblock client|reply"},
 	{route: RouteLater, names: "client|tracking client|trackinginfo client|caching client|getredir client|capa client|import-source"},
-	{route: RouteLater, names: "cluster|replicas cluster|slaves cluster|count-failure-reports cluster|slot-stats"},
-	{route: RouteLater, names: "cluster|getslotmigrations"},
+	{route: RouteLater, names: "cluster|slot-stats cluster|replicas cluster|slaves cluster|count-failure-reports"},
 
 	{route: RouteRefused, names: "shutdown replicaof slaveof failover replconf psync sync monitor debug pfdebug pfselftest migrate"},
 	{route: RouteRefused, names: "save bgsave bgrewriteaof waitaof restore-asking script|debug config|rewrite acl|save acl|load"},
-	{route: RouteRefused, names: "module|load module|loadex module|unload"},
+	{route: RouteRefused, names: "module|load module|loadex module|unload memory|doctor memory|malloc-stats memory|stats"},
 	{route: RouteRefused, names: "cluster|addslots cluster|addslotsrange cluster|delslots cluster|delslotsrange cluster|flushslots"},
 	{route: RouteRefused, names: "cluster|flushslot cluster|setslot cluster|meet cluster|forget cluster|replicate cluster|failover"},
 	{route: RouteRefused, names: "cluster|reset cluster|saveconfig cluster|bumpepoch cluster|set-config-epoch"},
-	{route: RouteRefused, names: "cluster|migrateslots cluster|cancelslotmigrations cluster|syncslots"},
+	{route: RouteRefused, names: "cluster|migrateslots cluster|cancelslotmigrations cluster|syncslots cluster|getslotmigrations"},
 }
 
 // policyByName finds the line of a full name.
@@ -97,14 +103,16 @@ var policyByName = func() map[string]*policy {
 	return m
 }()
 
-// setPolicy decides a row's route, after its keys are known. Where neither the table nor the default rule says anything it is undecided,
-// and an error if that is no route.
+// setPolicy decides a row's route, after its keys are known. A line of its own comes first, then the default rules, then the container's
+// line. The rules: a command that blocks has none; one that has keys, or channels that are routed like keys, is RouteKeyed, or RouteSplit
+// if its tips ask for that and its arguments allow it; one without keys is a RouteBroadcast if its tips say how the replies are joined.
+// Where nothing says anything it is undecided, and an error if that is no route.
 func (c *Command) setPolicy(undecided Route) error {
-	name := strings.ToLower(c.Name)
-	p := policyByName[name]
-	if p == nil && c.HasKeys() && c.Flags&FlagBlocking == 0 {
-		c.Route = RouteKeyed
-		return nil
+	p := policyByName[strings.ToLower(c.Name)]
+	if p == nil {
+		if c.Route, c.KeyStep = c.ruleOf(); c.Route != routeNone {
+			return nil
+		}
 	}
 	if p == nil && c.parent != nil {
 		p = policyByName[strings.ToLower(c.parent.Name)]
@@ -115,6 +123,37 @@ func (c *Command) setPolicy(undecided Route) error {
 		}
 		return fmt.Errorf("no policy for %q, which has no keys or blocks: policy.go must name it", c.Name)
 	}
-	c.Route, c.Merge, c.KeyStep, c.SlotIndex, c.blockOption = p.route, p.merge, p.keyStep, p.slotIndex, p.block
+	c.Route, c.KeyStep, c.ArgIndex, c.CursorLast, c.blockOption = p.route, p.keyStep, p.argIndex, p.last, p.block
+	if p.response != ResponseDefaultKeyless {
+		c.Response = p.response
+	}
 	return nil
+}
+
+// ruleOf is the route that a command has by what the servers say of it, routeNone if that is not enough.
+func (c *Command) ruleOf() (r Route, keyStep uint8) {
+	switch {
+	case c.Flags&FlagBlocking != 0:
+		return routeNone, 0
+	case c.HasKeys():
+		if step := c.splitStep(); c.Request == RequestMultiShard && step != 0 && c.Response != ResponseSpecial {
+			return RouteSplit, step
+		}
+		return RouteKeyed, 0
+	case (c.Request == RequestAllShards || c.Request == RequestAllNodes) && c.Response != ResponseSpecial && c.parent == nil:
+		return RouteBroadcast, 0
+	}
+	return routeNone, 0
+}
+
+// splitStep is the number of arguments for each key if a request is nothing but keys, each with as many arguments; else 0.
+func (c *Command) splitStep() uint8 {
+	if len(c.KeySpecs) != 1 {
+		return 0
+	}
+	k := &c.KeySpecs[0]
+	if k.Begin != BeginIndex || k.Index != 1 || k.Count != CountRange || k.LastKey != -1 || k.Limit > 1 || k.Step < 1 || k.Step > 255 {
+		return 0
+	}
+	return uint8(k.Step)
 }

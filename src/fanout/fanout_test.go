@@ -80,10 +80,10 @@ func put(t testing.TB, a *buf.Arena, j *Join, k uint32, reply string) bool {
 }
 
 // join answers the parts in the given order and returns the joined reply.
-func join(t testing.TB, p *Plan, merge command.Merge, order []int, replies ...string) string {
+func join(t testing.TB, p *Plan, policy command.ResponsePolicy, order []int, replies ...string) string {
 	a := newArena(t)
 	var j Join
-	j.Begin(p, merge, 0, 0)
+	j.Begin(p, policy, 0, 0)
 	for i, k := range order {
 		if done := put(t, a, &j, uint32(k), replies[k]); done != (i == len(order)-1) {
 			t.Fatalf("done after %d of %d parts", i+1, len(order))
@@ -105,7 +105,7 @@ func TestContract_ROUTE4_ArraysJoinInTheClientsOrder(t *testing.T) {
 	var p Plan
 	parts(t, &p, 1, "MGET", "{b}1", "{a}1", "{b}2", "{c}1", "{a}1")
 	for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 0, 2}} {
-		got := join(t, &p, command.MergeArray, order, "*2\r\n$1\r\nx\r\n_\r\n", "*2\r\n$-1\r\n$2\r\nyy\r\n", "*1\r\n$0\r\n\r\n")
+		got := join(t, &p, command.ResponseDefaultHashslot, order, "*2\r\n$1\r\nx\r\n_\r\n", "*2\r\n$-1\r\n$2\r\nyy\r\n", "*1\r\n$0\r\n\r\n")
 		want := "*5\r\n$1\r\nx\r\n$-1\r\n_\r\n$0\r\n\r\n$2\r\nyy\r\n"
 		if got != want {
 			t.Fatalf("order %v: %q, want %q", order, got, want)
@@ -117,19 +117,19 @@ func TestContract_ROUTE4_OtherMerges(t *testing.T) {
 	var p Plan
 	parts(t, &p, 1, "DEL", "a", "b", "c")
 	for _, c := range []struct {
-		merge   command.Merge
+		merge   command.ResponsePolicy
 		replies [3]string
 		want    string
 	}{
-		{command.MergeSum, [3]string{":1\r\n", ":0\r\n", ":41\r\n"}, ":42\r\n"},
-		{command.MergeSum, [3]string{":1\r\n", "-ERR two\r\n", "-ERR three\r\n"}, "-ERR two\r\n"},
-		{command.MergeSum, [3]string{":1\r\n", "+OK\r\n", ":1\r\n"}, errMerge},
-		{command.MergeOK, [3]string{"+OK\r\n", "+OK\r\n", "+OK\r\n"}, "+OK\r\n"},
-		{command.MergeOK, [3]string{"+OK\r\n", "+OK\r\n", "-OOM no\r\n"}, "-OOM no\r\n"},
-		{command.MergeOK, [3]string{"+OK\r\n", ":1\r\n", "+OK\r\n"}, errMerge},
-		{command.MergeArray, [3]string{"*1\r\n_\r\n", "*0\r\n", "*1\r\n_\r\n"}, errMerge},
-		{command.MergeArray, [3]string{"*1\r\n_\r\n", "*2\r\n_\r\n_\r\n", "*0\r\n"}, errMerge},
-		{command.MergeArray, [3]string{"*1\r\n_\r\n", ":1\r\n", "*1\r\n_\r\n"}, errMerge},
+		{command.ResponseAggSum, [3]string{":1\r\n", ":0\r\n", ":41\r\n"}, ":42\r\n"},
+		{command.ResponseAggSum, [3]string{":1\r\n", "-ERR two\r\n", "-ERR three\r\n"}, "-ERR two\r\n"},
+		{command.ResponseAggSum, [3]string{":1\r\n", "+OK\r\n", ":1\r\n"}, errMerge},
+		{command.ResponseAllSucceeded, [3]string{"+OK\r\n", "+OK\r\n", "+OK\r\n"}, "+OK\r\n"},
+		{command.ResponseAllSucceeded, [3]string{"+OK\r\n", "+OK\r\n", "-OOM no\r\n"}, "-OOM no\r\n"},
+		{command.ResponseAllSucceeded, [3]string{"+OK\r\n", ":1\r\n", "+OK\r\n"}, errMerge},
+		{command.ResponseDefaultHashslot, [3]string{"*1\r\n_\r\n", "*0\r\n", "*1\r\n_\r\n"}, errMerge},
+		{command.ResponseDefaultHashslot, [3]string{"*1\r\n_\r\n", "*2\r\n_\r\n_\r\n", "*0\r\n"}, errMerge},
+		{command.ResponseDefaultHashslot, [3]string{"*1\r\n_\r\n", ":1\r\n", "*1\r\n_\r\n"}, errMerge},
 	} {
 		if got := join(t, &p, c.merge, []int{2, 0, 1}, c.replies[:]...); got != c.want {
 			t.Errorf("merge %d of %q: %q, want %q", c.merge, c.replies, got, c.want)
@@ -142,7 +142,7 @@ func TestForgetLetsGoOfWhatIsInAndToCome(t *testing.T) {
 	parts(t, &p, 1, "DEL", "a", "b", "c")
 	a := newArena(t)
 	var j Join
-	j.Begin(&p, command.MergeSum, 0, 0)
+	j.Begin(&p, command.ResponseAggSum, 0, 0)
 	put(t, a, &j, 1, ":1\r\n")
 	j.Forget(a)
 	if a.Live() != 0 || j.Held() != 0 {
@@ -198,7 +198,7 @@ func TestSplitJoinRoundTrip(t *testing.T) {
 		for _, key := range words[1:] {
 			want = resp.AppendBulkString(want, "v"+key)
 		}
-		if got := join(t, &p, command.MergeArray, order, replies...); got != string(want) {
+		if got := join(t, &p, command.ResponseDefaultHashslot, order, replies...); got != string(want) {
 			t.Fatalf("%q: joined %q, want %q", words, got, want)
 		}
 	}

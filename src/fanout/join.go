@@ -1,12 +1,9 @@
 package fanout
 
 import (
-	"bytes"
-
 	"mithril/src/buf"
 	"mithril/src/command"
 	"mithril/src/invariant"
-	"mithril/src/resp"
 	"mithril/src/ring"
 )
 
@@ -16,10 +13,15 @@ type Join struct {
 	Owner ring.Token // the session that asked
 	Seq   uint32     // its number of the request
 
-	merge   command.Merge
+	merge   merge       // makes the reply of those that count
 	replies []buf.Slice // by part; each that is in holds one reference
-	items   []uint32    // item -> part, for MergeArray
-	cursor  []uint32    // part -> bytes of its reply already used
+	count   int         // of the parts, from the first on, whose replies count
+	items   []uint32    // item -> part, for the client's order
+	used    []uint32    // part -> bytes of its reply already used
+	draw    uint64      // random, for a sample
+	walk    Walk        // for a cursor
+	rank    int         // for a cursor: the shard that was asked
+	place   CursorPlace // for a cursor: where it is in the reply
 	shelf   buf.Shelf   // holds short replies
 	held    int         // bytes of memory that the replies take
 	missing int
@@ -29,18 +31,43 @@ type Join struct {
 // partBytes is the memory that a part takes beside the bytes of its reply.
 const partBytes = 64
 
-// Begin makes j wait for the parts of p.
-func (j *Join) Begin(p *Plan, merge command.Merge, owner ring.Token, seq uint32) {
-	j.Owner, j.Seq, j.merge = owner, seq, merge
-	j.replies = j.replies[:0]
-	for range p.Parts {
-		j.replies = append(j.replies, buf.Slice{Block: buf.NoBlock})
-	}
-	j.items = j.items[:0]
-	if merge == command.MergeArray {
+// Begin makes j wait for the parts of p, whose replies it joins by policy.
+func (j *Join) Begin(p *Plan, policy command.ResponsePolicy, owner ring.Token, seq uint32) {
+	j.begin(merges[policy], len(p.Parts), owner, seq)
+	if policy == command.ResponseDefaultHashslot {
 		j.items = append(j.items, p.Item...)
 	}
-	j.missing, j.held, j.lost = len(p.Parts), 0, false
+}
+
+// BeginBroadcast makes j wait for the replies of several nodes, one part each. Only those
+// of the first ones, count of them, make the reply.
+func (j *Join) BeginBroadcast(parts, count int, policy command.ResponsePolicy, owner ring.Token, seq uint32) {
+	j.begin(merges[policy], parts, owner, seq)
+	j.count = count
+}
+
+// BeginSample makes j wait for two answers of each shard: parts 0 to shards-1 tell how
+// many keys it has, those behind tell one of them or none. The reply is one of these, drawn
+// by a random number in proportion to the shards' keys.
+func (j *Join) BeginSample(shards int, draw uint64, owner ring.Token, seq uint32) {
+	j.begin((*Join).sample, 2*shards, owner, seq)
+	j.draw = draw
+}
+
+// BeginCursor makes j wait for the reply of one node, the one of a rank in a walk, whose
+// cursor it makes one of the walk.
+func (j *Join) BeginCursor(w Walk, rank int, place CursorPlace, owner ring.Token, seq uint32) {
+	j.begin((*Join).step, 1, owner, seq)
+	j.walk, j.rank, j.place = w, rank, place
+}
+
+func (j *Join) begin(m merge, parts int, owner ring.Token, seq uint32) {
+	j.Owner, j.Seq, j.merge = owner, seq, m
+	j.replies, j.items = j.replies[:0], j.items[:0]
+	for range parts {
+		j.replies = append(j.replies, buf.Slice{Block: buf.NoBlock})
+	}
+	j.missing, j.count, j.held, j.lost = parts, parts, 0, false
 }
 
 // Put keeps the reply to part k; the caller keeps its own reference. When the arena is
@@ -74,91 +101,15 @@ func (j *Join) Lose(k uint32) (done bool) {
 	return j.missing == 0
 }
 
-// errMerge answers a client when a node's reply has not the shape the command has.
-const errMerge = "-ERR unexpected reply from a node\r\n"
-
 // Result joins the replies into one, with one reference, and lets go of them. It fails
 // when one of them was lost or the arena is exhausted.
 func (j *Join) Result(a *buf.Arena) (reply buf.Slice, ok bool) {
 	invariant.Assert(j.missing == 0, "fanout: result before the last part")
 	if !j.lost {
-		reply, ok = j.result(a)
+		reply, ok = j.merge(j, a)
 	}
 	j.Forget(a)
 	return reply, ok
-}
-
-func (j *Join) result(a *buf.Arena) (buf.Slice, bool) {
-	for _, r := range j.replies {
-		if a.Bytes(r)[0] == '-' {
-			a.Retain(r.Block)
-			return r, true
-		}
-	}
-	switch j.merge {
-	case command.MergeArray:
-		return j.array(a)
-	case command.MergeSum:
-		return j.sum(a)
-	}
-	for _, r := range j.replies {
-		if !bytes.Equal(a.Bytes(r), []byte("+OK\r\n")) {
-			return a.Copy([]byte(errMerge))
-		}
-	}
-	return a.Copy([]byte("+OK\r\n"))
-}
-
-func (j *Join) sum(a *buf.Arena) (buf.Slice, bool) {
-	total := int64(0)
-	for _, r := range j.replies {
-		v, ok := resp.Integer(a.Bytes(r))
-		if !ok {
-			return a.Copy([]byte(errMerge))
-		}
-		total += v
-	}
-	var line [24]byte
-	return a.Copy(resp.AppendInt(line[:0], total))
-}
-
-// array puts the elements of the parts' arrays into the client's order.
-func (j *Join) array(a *buf.Arena) (buf.Slice, bool) {
-	var line [24]byte
-	header := resp.AppendArray(line[:0], len(j.items))
-	size := len(header)
-	j.cursor = j.cursor[:0]
-	elements := 0
-	for _, r := range j.replies {
-		count, headerLen, ok := resp.ArrayHeader(a.Bytes(r))
-		if !ok {
-			return a.Copy([]byte(errMerge))
-		}
-		elements += count
-		size += int(r.Len) - headerLen
-		j.cursor = append(j.cursor, uint32(headerLen))
-	}
-	if elements != len(j.items) {
-		return a.Copy([]byte(errMerge))
-	}
-	b, ok := a.Alloc(size)
-	if !ok {
-		return buf.Slice{Block: buf.NoBlock}, false
-	}
-	out := a.Whole(b).Sub(0, uint32(size))
-	dst := append(a.Bytes(out)[:0], header...)
-	for _, k := range j.items {
-		rest := a.Bytes(j.replies[k])[j.cursor[k]:]
-		if len(rest) == 0 {
-			a.Release(b)
-			return a.Copy([]byte(errMerge))
-		}
-		n := resp.NextElement(rest)
-		dst = append(dst, rest[:n]...)
-		j.cursor[k] += uint32(n)
-	}
-	invariant.Assert(len(dst) == size, "fanout: joined array has another size than its parts")
-	return out, true
 }
 
 // Forget lets go of the replies that are in and keeps none that is to come, for a request
@@ -173,6 +124,6 @@ func (j *Join) Forget(a *buf.Arena) {
 	j.shelf.Drop(a)
 	j.held, j.lost = 0, true
 	if cap(j.items) > itemsKept {
-		j.items, j.cursor = nil, nil // a large request is rare
+		j.items, j.used = nil, nil // a large request is rare
 	}
 }

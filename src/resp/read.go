@@ -23,6 +23,15 @@ func ArrayHeader(reply []byte) (count, headerLen int, ok bool) {
 	return int(n), line, true
 }
 
+// IsNull tells whether a complete reply is a null of any kind.
+func IsNull(reply []byte) bool {
+	switch string(reply) {
+	case "_\r\n", "$-1\r\n", "*-1\r\n":
+		return true
+	}
+	return false
+}
+
 // NextElement returns the length in bytes of the reply at the start of b, nested ones and leading attributes
 // included; 0 when b does not start with a whole, well-formed reply.
 func NextElement(b []byte) (n int) {

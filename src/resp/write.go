@@ -35,6 +35,15 @@ func AppendSet(dst []byte, p Proto, n int) []byte {
 	return appendHeader(dst, '*', int64(n))
 }
 
+// AppendCollection appends the header of an array, set, push or map, told by its first byte, of elements as
+// ArrayHeader counts them.
+func AppendCollection(dst []byte, kind byte, elements int) []byte {
+	if kind == '%' {
+		elements /= 2
+	}
+	return appendHeader(dst, kind, int64(elements))
+}
+
 // AppendPush appends the header of a push of n elements; in RESP2 it is an array.
 func AppendPush(dst []byte, p Proto, n int) []byte {
 	if p == RESP3 {

@@ -59,6 +59,12 @@ func (s *Session) dispatch(env *Env, frame buf.Slice, args []resp.Arg) (intent I
 		return s.dispatchLocal(env, c, frame, args)
 	case command.RouteSlotArg:
 		return s.dispatchSlotArg(env, c, frame, args)
+	case command.RouteBroadcast:
+		return s.dispatchAlone(Intent{Kind: Broadcast, Command: c, Frame: frame})
+	case command.RouteSample:
+		return s.dispatchAlone(Intent{Kind: Sample, Command: c, Frame: frame})
+	case command.RouteCursor:
+		return s.dispatchAlone(Intent{Kind: Cursor, Command: c, Frame: frame})
 	}
 	env.Reply = command.AppendUnsupported(env.Reply[:0], c)
 	s.reject(env, env.Reply)
@@ -150,9 +156,19 @@ func (s *Session) dispatchSplit(env *Env, c *command.Command, frame buf.Slice, a
 	return Intent{Kind: Forward, Slot: first, Command: c, Frame: frame}, true
 }
 
+// dispatchAlone offers a request that concerns the keys of more than one node when every
+// earlier one is answered: it must see what they did wherever that was.
+func (s *Session) dispatchAlone(in Intent) (Intent, bool) {
+	if !s.window.empty() {
+		s.hold = HoldBarrier
+		return Intent{}, false
+	}
+	return in, true
+}
+
 // dispatchSlotArg routes a command that names a slot by number.
 func (s *Session) dispatchSlotArg(env *Env, c *command.Command, frame buf.Slice, args []resp.Arg) (Intent, bool) {
-	n, ok := integer(args[c.SlotIndex].Of(env.Arena.Bytes(frame)))
+	n, ok := integer(args[c.ArgIndex].Of(env.Arena.Bytes(frame)))
 	switch {
 	case !ok:
 		s.reject(env, append(env.Reply[:0], errNotInteger...))

@@ -260,6 +260,10 @@ func (s *Session) Release(env *Env) bool {
 // answered, because they may take another way than it would.
 func (s *Session) HoldForOrder() { s.hold = HoldOrder }
 
+// HoldAlone notes that the request just accepted has to be answered before the next one is
+// read, because it goes to more than one node.
+func (s *Session) HoldAlone() { s.hold = HoldBarrier }
+
 // HoldForPipe notes that the request on offer has to wait until a pipe has room.
 func (s *Session) HoldForPipe() { s.hold = HoldPipe }
 

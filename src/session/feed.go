@@ -16,6 +16,9 @@ const (
 	Forward                      // send the frame to the owner of Slot
 	ForwardAny                   // send the frame to any primary
 	Split                        // send a part to the owner of each key's slot and join the replies
+	Broadcast                    // send the frame to every primary and join the replies
+	Sample                       // answer one key of all
+	Cursor                       // send the frame to the node that its cursor leads to
 	Local                        // answer from what the process knows
 	Begin                        // send the frame, the beginning of a large request, to the owner of Slot
 	BeginAny                     // the same to any primary

@@ -165,6 +165,12 @@ serving:
 			w.forward(c, intent)
 		case session.Split:
 			w.split(c, intent)
+		case session.Broadcast:
+			w.broadcast(c, intent)
+		case session.Sample:
+			w.sample(c, intent)
+		case session.Cursor:
+			w.step(c, intent)
 		case session.Local:
 			w.answerLocal(c, intent)
 		case session.Begin:

@@ -41,11 +41,12 @@ type node struct {
 	open    int           // pipes that still refer to it, bound or not
 	private int           // connections that are not shared
 
-	primary  bool  // of a shard of the map
-	demoted  bool  // it was, in an earlier map
-	goneAt   int64 // since when the map does not name it, 0 while it does
-	failures int   // dials that failed in a row
-	retryAt  int64 // earliest next dial
+	round    uint32 // see owners
+	primary  bool   // of a shard of the map
+	demoted  bool   // it was, in an earlier map
+	goneAt   int64  // since when the map does not name it, 0 while it does
+	failures int    // dials that failed in a row
+	retryAt  int64  // earliest next dial
 	reason   string
 	warned   bool // of a malformed redirect, since the last map
 	used     bool
@@ -139,14 +140,19 @@ func (w *Worker) apply(t *topology.Snapshot) {
 		}
 	}
 	index := make([]uint16, len(t.Nodes))
+	w.replicas = w.replicas[:0]
 	for i := range t.Nodes {
 		index[i] = noNode
 		if addr := t.Nodes[i].Dial; addr.IsValid() {
 			n := w.nodeAt(addr)
 			n.goneAt = 0
 			index[i] = n.index
+			if t.Nodes[i].Role == topology.Replica && t.Nodes[i].Health != topology.Failed {
+				w.replicas = append(w.replicas, n.index)
+			}
 		}
 	}
+	w.walk.plan(t, index)
 	w.firstSlots = w.firstSlots[:0]
 	named := make([]bool, len(t.Shards))
 	w.order.era++

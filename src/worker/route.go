@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"mithril/src/buf"
 	"mithril/src/command"
 	"mithril/src/pipe"
 	"mithril/src/ring"
@@ -22,14 +23,19 @@ func (w *Worker) pipeOf(c *client, s uint16) (b *backend, n *node) {
 		return nil, nil
 	}
 	n = w.nodes[index]
+	return w.pipeTo(c, n), n
+}
+
+// pipeTo returns the pipe to a node for a client, nil when it cannot be reached.
+func (w *Worker) pipeTo(c *client, n *node) *backend {
 	if len(c.leases) > 0 {
-		if b = w.leaseOf(c, n); b != nil {
-			return b, n
+		if b := w.leaseOf(c, n); b != nil {
+			return b
 		}
 	}
 	key := w.keyOf(c)
-	key.Node = uint32(index)
-	return w.pipeFor(n, key), n
+	key.Node = uint32(n.index)
+	return w.pipeFor(n, key)
 }
 
 // forward sends a request whole to the owner of its slot, or holds the session when that
@@ -114,7 +120,7 @@ func (w *Worker) split(c *client, in session.Intent) {
 	held := w.frameOf(in.Frame)
 	seq := c.Accept(&w.env, in.Command)
 	j, token := w.joins.take()
-	j.Begin(&w.plan, in.Command.Merge, c.Token, seq)
+	j.Begin(&w.plan, in.Command.Response, c.Token, seq)
 	for i := range w.plan.Parts {
 		w.sendPart(c, token, i, frame)
 	}
@@ -124,25 +130,32 @@ func (w *Worker) split(c *client, in session.Intent) {
 func (w *Worker) sendPart(c *client, owner ring.Token, k int, frame []byte) {
 	part := &w.plan.Parts[k]
 	b, n := w.pipeOf(c, part.Slot)
-	if b == nil {
-		if n == nil {
-			w.Wish()
-			w.answerError(owner, uint32(k), errClusterDown)
-			return
-		}
+	if at, ok := w.reserve(b, n, pipe.Request{Owner: owner, Seq: uint32(k), Slot: part.Slot}, w.plan.FrameBytes(k)); ok {
+		w.plan.AppendFrame(w.Arena.Bytes(at)[:0], k, frame, w.env.Args)
+	}
+}
+
+// reserve queues a request of size bytes, which the caller writes into the returned slice.
+// It answers the request when it cannot be queued: b is nil when node n cannot be reached,
+// and n when the slot has no owner.
+func (w *Worker) reserve(b *backend, n *node, r pipe.Request, size int) (at buf.Slice, ok bool) {
+	switch {
+	case n == nil:
+		w.Wish()
+		w.answerError(r.Owner, r.Seq, errClusterDown)
+		return at, false
+	case b == nil:
 		w.scratch = appendUnreachable(w.scratch[:0], n.name, n.reason)
-		w.answerError(owner, uint32(k), string(w.scratch))
-		return
+		w.answerError(r.Owner, r.Seq, string(w.scratch))
+		return at, false
 	}
-	size := w.plan.FrameBytes(k)
-	at, ok := b.Reserve(w.Arena, w.now, pipe.Request{Owner: owner, Seq: uint32(k), Slot: part.Slot}, size)
-	if !ok {
-		w.answerError(owner, uint32(k), errNoMemory)
-		return
+	if at, ok = b.Reserve(w.Arena, w.now, r, size); !ok {
+		w.answerError(r.Owner, r.Seq, errNoMemory)
+		return at, false
 	}
-	w.plan.AppendFrame(w.Arena.Bytes(at)[:0], k, frame, w.env.Args)
 	w.inFlight++
 	w.touchPipe(b)
+	return at, true
 }
 
 // Picker is how a primary is chosen for a request that any of them answers.
@@ -157,15 +170,19 @@ const (
 
 // anySlot returns a slot of the primary that the picker chooses.
 func (w *Worker) anySlot() uint16 {
-	n := len(w.firstSlots)
-	if n == 0 {
+	if len(w.firstSlots) == 0 {
 		return 0
 	}
+	return w.firstSlots[w.pick(len(w.firstSlots))]
+}
+
+// pick chooses one of n.
+func (w *Worker) pick(n int) int {
 	switch w.Picker {
 	case PickRandom:
-		return w.firstSlots[w.Rand.IntN(n)]
+		return w.Rand.IntN(n)
 	case PickInTurn:
 		w.rotation++
 	}
-	return w.firstSlots[w.rotation%n]
+	return w.rotation % n
 }

@@ -96,7 +96,11 @@ type Worker struct {
 	order      order
 	applied    *topology.Snapshot // the map that route was made from
 	firstSlots []uint16           // one of each shard
-	rotation   int                // over firstSlots
+	replicas   []uint16           // of the map, but those that have failed
+	walk       walk
+	rotation   int     // over the primaries
+	round      uint32  // of owners
+	targets    []owner // scratch of a broadcast
 	plan       fanout.Plan
 	inFlight   int // requests with nodes
 	privates   int // connections to nodes that are not shared

@@ -48,7 +48,7 @@ func (f *split) plan(d *Directive) {
 	for k, part := range f.request.Parts {
 		d.Say("part %d, slot %d: %s", k, part.Slot, ShowRequests(f.request.AppendFrame(nil, k, frame, args))[0])
 	}
-	f.join.Begin(&f.request, c.Merge, 0, 0)
+	f.join.Begin(&f.request, c.Response, 0, 0)
 }
 
 // reply gives the reply to a part, and tells the joined one when it was the last.

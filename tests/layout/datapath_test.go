@@ -39,7 +39,8 @@ var exemptions = []exemption{
 	{"doubles, up to a limit, and stays", "make", []string{"session.window.grow", "pipe.Pipe.grow", "sys.Uring.at", "sys.Epoll.at"}},
 	{"a page of cells, which stays", "new", []string{"worker.slab.take"}},
 	{"an error of the proxy's own", "conversion", []string{
-		"worker.Worker.answerError", "worker.Worker.answerLost", "worker.Worker.failRedirect", "worker.Worker.sendPart",
+		"worker.Worker.answerError", "worker.Worker.answerLost", "worker.Worker.failRedirect", "worker.Worker.reserve", "worker.Worker.step",
+		"fanout.refuse",
 	}},
 	{"a node that breaks the protocol", "concatenation", []string{"worker.Worker.redirected"}},
 	{"a node that breaks the protocol, a few times a second at most", "", []string{"worker.node.warnMalformed"}},

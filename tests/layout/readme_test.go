@@ -53,7 +53,7 @@ func literals(t *testing.T, f func(s *source, text string, at ast.Node)) {
 // asOnServers are the beginnings of errors that the proxy has from the servers; the tests compare
 // them with real ones.
 var asOnServers = []string{
-	"-CROSSSLOT ", "-DENIED ", "-ERR ", "-EXECABORT ", "-NOAUTH ", "-NOPROTO ", "-WRONGPASS ",
+	"-CROSSSLOT ", "-DENIED ", "-ERR ", "-EXECABORT ", "-NOAUTH ", "-NOPROTO ", "-NOTBUSY ", "-WRONGPASS ",
 	"-ERR AUTH <password> called without any password", "-ERR Client names cannot contain", "-ERR DB index is out of range",
 	"-ERR Invalid slot", "-ERR Protocol error: ", "-ERR Protocol version is not an integer", "-ERR SELECT is not allowed", "-ERR Syntax error in HELLO",
 	"-ERR Unrecognized option", "-ERR max number of clients reached", "-ERR syntax error", "-ERR unknown command", "-ERR unknown subcommand",

@@ -1,0 +1,110 @@
+package worker
+
+import (
+	"mithril/src/command"
+	"mithril/src/pipe"
+	"mithril/src/session"
+)
+
+// owner is a node that owns slots, and one of them.
+type owner struct {
+	node *node
+	slot uint16
+}
+
+// owners lists the nodes that own slots. It asks the route, not the map: after a redirect a
+// new owner is known before the map names it.
+func (w *Worker) owners() []owner {
+	w.round++
+	list, last := w.targets[:0], noNode
+	for s, index := range w.route {
+		if index == last || index == noNode {
+			continue
+		}
+		last = index
+		if n := w.nodes[index]; n.round != w.round {
+			n.round = w.round
+			list = append(list, owner{n, uint16(s)})
+		}
+	}
+	w.targets = list
+	return list
+}
+
+// audience lists whom a command is broadcast to, those whose replies count first: the owners
+// of slots, and their replicas where the command wants all nodes.
+func (w *Worker) audience(cmd *command.Command) (list []owner, count int) {
+	list = w.owners()
+	count = len(list)
+	if cmd.Request == command.RequestAllNodes {
+		for _, index := range w.replicas {
+			list = append(list, owner{node: w.nodes[index]})
+		}
+		w.targets = list
+	}
+	return list, count
+}
+
+// broadcast sends a request to all nodes that own slots and joins their replies, or holds
+// the session when that has to wait. Replicas are told too where the command wants it; what
+// they say does not count.
+func (w *Worker) broadcast(c *client, in session.Intent) {
+	targets, count := w.audience(in.Command)
+	if !w.haveRoom(c, in, targets, count) {
+		return
+	}
+	frame := w.frameOf(in.Frame)
+	seq := c.Accept(&w.env, in.Command)
+	c.HoldAlone()
+	j, token := w.joins.take()
+	j.BeginBroadcast(len(targets), count, in.Command.Response, c.Token, seq)
+	for k, to := range targets {
+		b := w.pipeTo(c, to.node)
+		if at, ok := w.reserve(b, to.node, pipe.Request{Owner: token, Seq: uint32(k), Slot: to.slot}, int(frame.Len)); ok {
+			copy(w.Arena.Bytes(at), w.Arena.Bytes(frame))
+		}
+	}
+	w.Arena.Release(frame.Block)
+}
+
+// haveRoom says that a request can be sent to all targets now. If not, it is answered, or
+// its session waits for a pipe.
+func (w *Worker) haveRoom(c *client, in session.Intent, targets []owner, count int) bool {
+	if count == 0 {
+		w.refuse(c, in.Command, nil)
+		return false
+	}
+	for _, to := range targets {
+		if b := w.pipeTo(c, to.node); b != nil && b.Full() {
+			w.holdFor(c, b)
+			return false
+		}
+	}
+	return true
+}
+
+// The two questions of a sample.
+const (
+	askSize = "*1\r\n$6\r\nDBSIZE\r\n"
+	askKey  = "*1\r\n$9\r\nRANDOMKEY\r\n"
+)
+
+// sample answers RANDOMKEY: every owner is asked for its number of keys and one of them.
+func (w *Worker) sample(c *client, in session.Intent) {
+	targets := w.owners()
+	if !w.haveRoom(c, in, targets, len(targets)) {
+		return
+	}
+	seq := c.Accept(&w.env, in.Command)
+	c.HoldAlone()
+	j, token := w.joins.take()
+	j.BeginSample(len(targets), w.Rand.Uint64(), c.Token, seq)
+	for i, question := range [...]string{askSize, askKey} {
+		for k, to := range targets {
+			r := pipe.Request{Owner: token, Seq: uint32(i*len(targets) + k), Slot: to.slot}
+			if at, ok := w.reserve(w.pipeTo(c, to.node), to.node, r, len(question)); ok {
+				copy(w.Arena.Bytes(at), question)
+			}
+		}
+	}
+}
