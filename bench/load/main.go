@@ -36,7 +36,7 @@ func run(ctx context.Context) error {
 	flag.IntVar(&config.ValueBytes, "size", 64, "bytes of a value")
 	flag.IntVar(&config.Keys, "keys", 10000, "size of the key space")
 	flag.IntVar(&config.Threads, "threads", 1, "threads that serve the connections")
-	mix := flag.String("mix", "set,get", fmt.Sprintf("commands in turn: set, get, mget (of %d keys)", closedloop.MGetKeys))
+	mix := flag.String("mix", "set,get", "commands in turn: "+closedloop.Names())
 	seconds := flag.Float64("seconds", 5, "length of the measured window")
 	warmup := flag.Float64("warmup", 0.2, "seconds of load before it")
 	fill := flag.Bool("fill", true, "set every key first")

@@ -34,13 +34,54 @@ func (c cell) String() string {
 func mixName(mix []closedloop.Op) string {
 	var names []string
 	for _, op := range mix {
-		name := op.String()
-		if op == closedloop.MGet {
-			name = fmt.Sprintf("%s%d", name, closedloop.MGetKeys)
-		}
-		names = append(names, name)
+		names = append(names, op.String())
 	}
 	return strings.Join(names, "+")
+}
+
+// keysOf is how many keys the commands of a mix have together.
+func keysOf(mix []closedloop.Op) (keys int) {
+	for _, op := range mix {
+		keys += op.Keys()
+	}
+	return keys
+}
+
+// workload is what an arm is loaded with in place of the cell's mix and depth.
+type workload struct {
+	mix      []closedloop.Op
+	pipeline int
+}
+
+// parseWorkload reads a text such as "set+get/16". None is nil.
+func parseWorkload(text string) (*workload, error) {
+	if text == "" {
+		return nil, nil
+	}
+	name, depth, _ := strings.Cut(text, "/")
+	mix, err := closedloop.ParseMix(strings.ReplaceAll(name, "+", ","))
+	if err != nil {
+		return nil, err
+	}
+	pipeline, err := parseNumbers("depth", depth, pipelineMax)
+	if err != nil {
+		return nil, err
+	}
+	if len(pipeline) != 1 {
+		return nil, fmt.Errorf("workload %q names more than one depth", text)
+	}
+	return &workload{mix, pipeline[0]}, nil
+}
+
+// of is the cell as an arm with the workload meets it, and how many of the cell's commands one of its own is worth: as many
+// as have its keys.
+func (w *workload) of(c cell) (cell, float64) {
+	if w == nil {
+		return c, 1
+	}
+	worth := float64(keysOf(w.mix)*len(c.mix)) / float64(keysOf(c.mix)*len(w.mix))
+	c.mix, c.pipeline = w.mix, w.pipeline
+	return c, worth
 }
 
 // slice is one arm's share of a round.
@@ -48,14 +89,18 @@ type slice struct {
 	cpu     cpuUse // of the proxy
 	nodesNs int64  // run time of the servers
 	load    closedloop.Result
+	worth   float64 // of a command, in commands of the cell
 }
 
+func (s slice) commands() float64  { return float64(s.load.Commands) * s.worth }
+func (s slice) perSecond() float64 { return s.load.PerSecond * s.worth }
+
 // usPerCommand is the CPU time of one command in the proxy, in µs.
-func (s slice) usPerCommand() float64 { return float64(s.cpu.ns) / 1e3 / float64(s.load.Commands) }
+func (s slice) usPerCommand() float64 { return float64(s.cpu.ns) / 1e3 / s.commands() }
 
 // nodesUsPerCommand is the CPU time of one command in all servers together, in µs.
 func (s slice) nodesUsPerCommand() float64 {
-	return float64(s.nodesNs) / 1e3 / float64(s.load.Commands)
+	return float64(s.nodesNs) / 1e3 / s.commands()
 }
 
 // series is what one arm's slices of a cell gave.
@@ -128,6 +173,7 @@ func order(round, n int) []int {
 }
 
 func (b *bench) measureSlice(ctx context.Context, c cell, a *arm) (slice, error) {
+	c, worth := a.own.of(c)
 	nodes := b.servers.pids(a.fronts)
 	var used [edges]usage
 	result, err := b.load(ctx, c, a, b.slice, func(edge int) (err error) {
@@ -137,7 +183,7 @@ func (b *bench) measureSlice(ctx context.Context, c cell, a *arm) (slice, error)
 	if err != nil {
 		return slice{}, err
 	}
-	s := slice{cpu: used[1].proxy.since(used[0].proxy), load: result}
+	s := slice{cpu: used[1].proxy.since(used[0].proxy), load: result, worth: worth}
 	for i, after := range used[1].nodes {
 		s.nodesNs += after.since(used[0].nodes[i]).ns
 	}
@@ -176,11 +222,12 @@ func (b *bench) countSlice(ctx context.Context, c cell, a *arm) (counted, error)
 		return counted{}, err
 	}
 	defer counter.close()
+	c, worth := a.own.of(c)
 	var at [edges]counts
 	result, err := b.load(ctx, c, a, b.slice/countShare, func(edge int) (err error) {
 		at[edge], err = counter.read()
 		return err
 	})
-	perCommand := func(before, after int64) float64 { return float64(after-before) / float64(result.Commands) }
+	perCommand := func(before, after int64) float64 { return float64(after-before) / (float64(result.Commands) * worth) }
 	return counted{true, perCommand(at[0].systemCalls, at[1].systemCalls), perCommand(at[0].sends, at[1].sends)}, err
 }

@@ -30,6 +30,9 @@
 // cores, and at pipeline 1 the former two are what is slow. They are shown to tell whether two arms did comparable
 // work, for an arm that is given more to do at a time can batch more.
 //
+// An arm may have a workload of its own (io_uring@get/100 behind -mixes mget100 -pipelines 1): then its commands count by
+// their keys, as so many of the cell's.
+//
 // The first arm runs twice, as itself and as its twin. A cell of the table counts only if the twins' median ratio
 // of CPU time is within a few per cent of 1, and the same is asked once before the cells, so that a noisy machine is
 // found out in half a minute; after a number of attempts the run ends with exit status 3. A cell

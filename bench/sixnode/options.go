@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"mithril/bench/load/closedloop"
 	"mithril/tools/testbed"
 )
 
@@ -64,7 +65,7 @@ func parseWith(flags *flag.FlagSet, args []string) (*options, error) {
 	flags.StringVar(&own.pipelines, "pipelines", own.pipelines, "pipeline depths")
 	flags.StringVar(&own.conns, "conns", own.conns, "numbers of connections")
 	flags.StringVar(&own.sizes, "sizes", own.sizes, "value sizes in bytes")
-	flags.StringVar(&own.mixes, "mixes", own.mixes, "commands, those of one cell joined by +: set, get, mget")
+	flags.StringVar(&own.mixes, "mixes", own.mixes, "commands, those of one cell joined by +: "+closedloop.Names())
 	flags.IntVar(&o.rounds, "rounds", roundsToCount, "slices of each arm and cell")
 	flags.DurationVar(&o.slice, "slice", sliceToCount, "length of a slice, after a warm-up")
 	flags.IntVar(&o.threads, "threads", 1, "threads of the load")

@@ -14,7 +14,7 @@ import (
 )
 
 func TestCellsAreEveryCombinationBySize(t *testing.T) {
-	o, err := parseOptions([]string{"-mixes", "set+get,mget", "-pipelines", "1,16", "-conns", "10", "-sizes", "64,4096"})
+	o, err := parseOptions([]string{"-mixes", "set+get,mget10", "-pipelines", "1,16", "-conns", "10", "-sizes", "64,4096"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestBadOptionsAreNamed(t *testing.T) {
 		"-pipelines 0":      `-pipelines: "0" is not a number from 1 to 65536`,
 		"-conns 1,x":        `-conns: "x" is not a number from 1 to 60000`,
 		"-sizes 2000000":    `-sizes: "2000000" is not a number from 1 to 1048576`,
-		"-mixes set+incr":   `-mixes: command "incr" in mix "set,incr" is none of set, get, mget`,
+		"-mixes set+incr":   `-mixes: command "incr" in mix "set,incr" is none of set, get, mget10, mget100, mset100`,
 		"-rounds 0":         "0 rounds of 1s with 1 threads: all three must be positive",
 		"-proxy-cpus 3-1":   `processors "3-1": "3-1" is neither a number nor a range such as 2-5, up to 1023`,
 		"-other-cpus 0,-1":  `processors "0,-1": "-1" is neither a number nor a range such as 2-5, up to 1023`,

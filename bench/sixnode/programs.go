@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// Arms by name. Mithril's are its I/O engines, each with any settings: io_uring:batch-window-usecs=0.
+// Arms by name. Mithril's are its I/O engines, each with any settings: io_uring:batch-window-usecs=0. Behind an @ any arm may have
+// a workload of its own, io_uring@get/100, which is compared with the cell's by keys.
 const (
 	referenceArm  = "reference"
 	haproxyArm    = "haproxy"
@@ -39,11 +40,12 @@ type program struct {
 	says    string // in the list of arms
 	fronts  backing
 	command func(site) ([]string, error) // nil: no process, the load speaks to a server
+	own     *workload                    // nil: the cell's
 }
 
 // clusterProgram is a proxy that takes --port, --bind and --bootstrap behind its own arguments.
 func clusterProgram(name, says string, command ...string) program {
-	return program{name, says, sixNodes, func(s site) ([]string, error) {
+	return program{name: name, says: says, fronts: sixNodes, command: func(s site) ([]string, error) {
 		flags := []string{"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--bootstrap", strings.Join(s.servers.addrs(), ",")}
 		return append(append([]string{command[0]}, flags...), command[1:]...), nil
 	}}
@@ -53,10 +55,16 @@ func clusterProgram(name, says string, command ...string) program {
 func programs(ctx context.Context, options *options, dir string, workers int) ([]program, error) {
 	var found []program
 	for _, name := range options.arms {
-		p, err := namedProgram(ctx, name, options.mithril, dir, workers)
+		what, load, _ := strings.Cut(name, "@")
+		own, err := parseWorkload(load)
+		if err != nil {
+			return nil, fmt.Errorf("arm %s: %w", name, err)
+		}
+		p, err := namedProgram(ctx, what, options.mithril, dir, workers)
 		if err != nil {
 			return nil, err
 		}
+		p.name, p.own = name, own
 		found = append(found, p)
 	}
 	for _, extra := range options.extra {
@@ -90,7 +98,7 @@ func namedProgram(ctx context.Context, name, mithril, dir string, workers int) (
 	case nutcrackerArm:
 		return nutcracker(ctx)
 	case directArm:
-		return program{name, "no proxy", onePlain, nil}, nil
+		return program{name: name, says: "no proxy", fronts: onePlain}, nil
 	}
 	if words := strings.Split(name, ":"); slices.Contains(ioEngines, words[0]) {
 		return mithrilProgram(name, words[0], words[1:], mithril, workers)

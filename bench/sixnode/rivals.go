@@ -25,7 +25,7 @@ func haproxy(ctx context.Context, threads int) (program, error) {
 		return append(installed.Command, "-db", "-f", conf), err
 	}
 	says := fmt.Sprintf("HAProxy %s, TCP mode, threads: %d", installed.Version, threads)
-	return program{haproxyArm, says, threePlain, command}, nil
+	return program{name: haproxyArm, says: says, fronts: threePlain, command: command}, nil
 }
 
 func haproxyConf(port, threads int, addrs []string) string {
@@ -49,7 +49,7 @@ func nutcracker(ctx context.Context) (program, error) {
 		conf, err := s.write(nutcrackerArm, nutcrackerConf(s.port, s.servers.plainAddrs()))
 		return append(installed.Command, "-c", conf, "-o", "/dev/stderr", "-a", "127.0.0.1", "-s", strconv.Itoa(s.sparePort)), err
 	}
-	return program{nutcrackerArm, "nutcracker " + installed.Version, threePlain, command}, nil
+	return program{name: nutcrackerArm, says: "nutcracker " + installed.Version, fronts: threePlain, command: command}, nil
 }
 
 func nutcrackerConf(port int, addrs []string) string {

@@ -29,7 +29,7 @@ func runWith(t *testing.T, args ...string) string {
 
 func TestRunMeasuresTheReference(t *testing.T) {
 	dir := t.TempDir() + "/"
-	out := runWith(t, "-mixes", "set+get+mget", "-pipelines", "1", "-conns", "3", "-rounds", "1", "-slice", "1s", "-aa", "1000", "-aa-attempts", "1", "-o", dir)
+	out := runWith(t, "-mixes", "set+get+mget10", "-pipelines", "1", "-conns", "3", "-rounds", "1", "-slice", "1s", "-aa", "1000", "-aa-attempts", "1", "-o", dir)
 	for _, want := range []string{
 		`(?m)^# Six-node benchmark, \d+-\d+-\d+, testhost$`,
 		`(?m)^## set\+get\+mget10, pipeline 1, 3 connections, 64 B$`,
@@ -50,7 +50,7 @@ func TestRunMeasuresTheReference(t *testing.T) {
 // TestRunMeasuresPlainServers runs the arms that front servers without cluster mode, and one that cannot take part
 // in the memory measurement.
 func TestRunMeasuresPlainServers(t *testing.T) {
-	out := runWith(t, "-arms", "haproxy,nutcracker,direct", "-mixes", "set+get+mget", "-pipelines", "2", "-conns", "4", "-sizes", "1000",
+	out := runWith(t, "-arms", "haproxy,nutcracker,direct", "-mixes", "set+get+mget10", "-pipelines", "2", "-conns", "4", "-sizes", "1000",
 		"-rounds", "1", "-slice", "1s", "-aa", "1000", "-aa-attempts", "0")
 	for _, want := range []string{
 		`(?m)^- haproxy: HAProxy 2\.6\.\S+, TCP mode, threads: 1; 3 plain$`,

@@ -35,7 +35,7 @@ var compared = [...]struct {
 }{
 	{"CPU per command", slice.usPerCommand},
 	{"nodes' CPU", slice.nodesUsPerCommand},
-	{"cmds/s", func(s slice) float64 { return s.load.PerSecond }},
+	{"cmds/s", slice.perSecond},
 	{"p50", func(s slice) float64 { return float64(s.load.P50Us) }},
 	{"p99", func(s slice) float64 { return float64(s.load.P99Us) }},
 }
@@ -72,7 +72,7 @@ func newRow(own, first series) row {
 	r := row{
 		name: own.name, fronts: own.fronts, us: unknown, userShare: unknown, busy: unknown, systemCalls: unknown, sends: unknown,
 		nodesUs:   medianOf(own.slices, slice.nodesUsPerCommand),
-		perSecond: medianOf(own.slices, func(s slice) float64 { return s.load.PerSecond }),
+		perSecond: medianOf(own.slices, slice.perSecond),
 		p50Us:     medianOf(own.slices, func(s slice) float64 { return float64(s.load.P50Us) }),
 		p99Us:     medianOf(own.slices, func(s slice) float64 { return float64(s.load.P99Us) }),
 		p999Us:    medianOf(own.slices, func(s slice) float64 { return float64(s.load.P999Us) }),

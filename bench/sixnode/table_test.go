@@ -11,6 +11,7 @@ import (
 // use makes a one-second slice of 1000 commands that took us µs each.
 func use(us float64) slice {
 	return slice{
+		worth:   1,
 		cpu:     cpuUse{ns: int64(us * 1e6), userTicks: 1, systemTicks: 3},
 		nodesNs: 5e6,
 		load:    closedloop.Result{Commands: 1000, Seconds: 1, PerSecond: 1000, P50Us: 1200, P99Us: 2500, P999Us: 10000},
@@ -111,6 +112,26 @@ func TestTwinsMustAgree(t *testing.T) {
 	for median, want := range map[float64]bool{0.971: true, 1.029: true, 0.969: false, 1.031: false} {
 		if got := agree(row{toFirst: [len(compared)]spread{cpuRatio: {median: median}}}, 0.03); got != want {
 			t.Errorf("twins at %.3f agree: %v", median, got)
+		}
+	}
+}
+
+// TestWorkloadOfAnArm: commands of an arm with a workload of its own count by their keys.
+func TestWorkloadOfAnArm(t *testing.T) {
+	own, err := parseWorkload("set+mget10/8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, worth := own.of(cell{mix: []closedloop.Op{closedloop.MGet100}, pipeline: 1, conns: 5, valueBytes: 64})
+	if got, want := c.String(), "set+mget10, pipeline 8, 5 connections, 64 B"; got != want || worth != 0.055 {
+		t.Errorf("%s, worth %v; want %s, worth 0.055", got, worth, want)
+	}
+	if same, worth := (*workload)(nil).of(c); same.String() != c.String() || worth != 1 {
+		t.Errorf("without one: %s, worth %v", same, worth)
+	}
+	for _, text := range []string{"get", "get/", "get/0", "get/1,2", "gat/1"} {
+		if _, err := parseWorkload(text); err == nil {
+			t.Errorf("workload %q is taken", text)
 		}
 	}
 }

@@ -6,9 +6,6 @@ import (
 	"time"
 )
 
-// MGetKeys is the number of keys of one MGET.
-const MGetKeys = 10
-
 const (
 	connsMax      = 60000
 	pipelineMax   = 1 << 16
@@ -20,28 +17,55 @@ const (
 // Op is a command of the load.
 type Op uint8
 
+// The commands.
 const (
-	Set  Op = iota // SET of a value of Config.ValueBytes
-	Get            // GET
-	MGet           // MGET of MGetKeys keys
+	Set     Op = iota // SET of a value of Config.ValueBytes
+	Get               // GET
+	MGet10            // MGET of 10 keys
+	MGet100           // MGET of 100 keys
+	MSet100           // MSET of 100 keys, each to a value of Config.ValueBytes
 )
 
-var opNames = [...]string{Set: "set", Get: "get", MGet: "mget"}
+var ops = [...]struct {
+	name    string // in a mix
+	command string
+	keys    int
+	values  bool // one behind each key
+	reply   byte // first byte of a good reply
+}{
+	Set:     {"set", "SET", 1, true, '+'},
+	Get:     {"get", "GET", 1, false, '$'},
+	MGet10:  {"mget10", "MGET", 10, false, '*'},
+	MGet100: {"mget100", "MGET", 100, false, '*'},
+	MSet100: {"mset100", "MSET", 100, true, '+'},
+}
 
-func (op Op) String() string { return opNames[op] }
+func (op Op) String() string { return ops[op].name }
 
-// ParseMix reads commands such as "set,get,mget".
+// Keys is how many keys one command has.
+func (op Op) Keys() int { return ops[op].keys }
+
+// Names are those of all commands.
+func Names() string {
+	var names []string
+	for _, op := range ops {
+		names = append(names, op.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// ParseMix reads commands such as "set,get,mget10".
 func ParseMix(text string) ([]Op, error) {
 	var mix []Op
 next:
 	for _, name := range strings.Split(text, ",") {
-		for op, known := range opNames {
-			if strings.TrimSpace(name) == known {
+		for op, known := range ops {
+			if strings.TrimSpace(name) == known.name {
 				mix = append(mix, Op(op))
 				continue next
 			}
 		}
-		return nil, fmt.Errorf("command %q in mix %q is none of %s", name, text, strings.Join(opNames[:], ", "))
+		return nil, fmt.Errorf("command %q in mix %q is none of %s", name, text, Names())
 	}
 	return mix, nil
 }
@@ -79,7 +103,7 @@ func (c *Config) check() error {
 		}
 	}
 	if len(c.Mix) == 0 {
-		return fmt.Errorf("the mix is empty: name one of %s", strings.Join(opNames[:], ", "))
+		return fmt.Errorf("the mix is empty: name one of %s", Names())
 	}
 	if c.Window <= 0 || c.Warmup < 0 {
 		return fmt.Errorf("a window of %v after %v: the window must be longer than 0 and the warm-up not negative", c.Window, c.Warmup)

@@ -9,9 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// replyKinds are the first bytes of good replies.
-var replyKinds = [len(opNames)]byte{Set: '+', Get: '$', MGet: '*'}
-
 // conn is one connection: a batch on its way, and what is missing of its replies.
 type conn struct {
 	fd          int
@@ -101,8 +98,8 @@ func (c *conn) receive(buffer []byte) (replies, nulls int, err error) {
 			break
 		}
 		op := c.mix[c.nextReply]
-		if c.outstanding == 0 || c.replies.kind != replyKinds[op] {
-			return 0, 0, fmt.Errorf("a reply of kind %q came with %d outstanding, want %q of %s", c.replies.kind, c.outstanding, replyKinds[op], op)
+		if c.outstanding == 0 || c.replies.kind != ops[op].reply {
+			return 0, 0, fmt.Errorf("a reply of kind %q came with %d outstanding, want %q of %s", c.replies.kind, c.outstanding, ops[op].reply, op)
 		}
 		c.nextReply = (c.nextReply + 1) % len(c.mix)
 		c.outstanding--

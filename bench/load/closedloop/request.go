@@ -9,36 +9,35 @@ import (
 type formatter struct {
 	keys   *rand.Rand
 	count  int
-	before [len(opNames)][]byte // up to the first key
-	after  []byte               // of SET: the value
+	before [len(ops)][]byte // up to the first key
+	value  []byte
 }
 
 func newFormatter(c *Config, seed uint64) *formatter {
 	f := &formatter{keys: rand.New(rand.NewPCG(seed, 0)), count: c.Keys}
-	f.before[Set] = []byte("*3\r\n$3\r\nSET\r\n")
-	f.before[Get] = []byte("*2\r\n$3\r\nGET\r\n")
-	f.before[MGet] = fmt.Appendf(nil, "*%d\r\n$4\r\nMGET\r\n", 1+MGetKeys)
-	f.after = fmt.Appendf(nil, "$%d\r\n", c.ValueBytes)
-	for i := range c.ValueBytes {
-		f.after = append(f.after, 'a'+byte(i%26))
+	for i, op := range ops {
+		words := 1 + op.keys
+		if op.values {
+			words += op.keys
+		}
+		f.before[i] = fmt.Appendf(nil, "*%d\r\n$%d\r\n%s\r\n", words, len(op.command), op.command)
 	}
-	f.after = append(f.after, '\r', '\n')
+	f.value = fmt.Appendf(nil, "$%d\r\n", c.ValueBytes)
+	for i := range c.ValueBytes {
+		f.value = append(f.value, 'a'+byte(i%26))
+	}
+	f.value = append(f.value, '\r', '\n')
 	return f
 }
 
 // append appends a request for random keys.
 func (f *formatter) append(to []byte, op Op) []byte {
 	to = append(to, f.before[op]...)
-	switch op {
-	case MGet:
-		for range MGetKeys {
-			to = f.appendKey(to, f.keys.IntN(f.count))
-		}
-	default:
+	for range ops[op].keys {
 		to = f.appendKey(to, f.keys.IntN(f.count))
-	}
-	if op == Set {
-		to = append(to, f.after...)
+		if ops[op].values {
+			to = append(to, f.value...)
+		}
 	}
 	return to
 }
@@ -47,7 +46,7 @@ func (f *formatter) append(to []byte, op Op) []byte {
 func (f *formatter) appendSet(to []byte, number int) []byte {
 	to = append(to, f.before[Set]...)
 	to = f.appendKey(to, number)
-	return append(to, f.after...)
+	return append(to, f.value...)
 }
 
 func (f *formatter) appendKey(to []byte, number int) []byte {

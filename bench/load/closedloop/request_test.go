@@ -9,9 +9,9 @@ func TestRequestsAsTheyGoOut(t *testing.T) {
 	f := newFormatter(&Config{Keys: 1, ValueBytes: 3}, 0)
 	key := "$16\r\nkey:000000000000\r\n"
 	for op, want := range map[Op]string{
-		Set:  "*3\r\n$3\r\nSET\r\n" + key + "$3\r\nabc\r\n",
-		Get:  "*2\r\n$3\r\nGET\r\n" + key,
-		MGet: "*11\r\n$4\r\nMGET\r\n" + strings.Repeat(key, 10),
+		Set:    "*3\r\n$3\r\nSET\r\n" + key + "$3\r\nabc\r\n",
+		Get:    "*2\r\n$3\r\nGET\r\n" + key,
+		MGet10: "*11\r\n$4\r\nMGET\r\n" + strings.Repeat(key, 10),
 	} {
 		if got := string(f.append(nil, op)); got != want {
 			t.Errorf("%s is %q, want %q", op, got, want)
@@ -49,8 +49,8 @@ func TestKeysCoverTheKeySpaceAndRepeatBySeed(t *testing.T) {
 }
 
 func TestMixes(t *testing.T) {
-	mix, err := ParseMix("set, mget,set")
-	if err != nil || len(mix) != 3 || mix[0] != Set || mix[1] != MGet || mix[2] != Set {
+	mix, err := ParseMix("set, mget10,set")
+	if err != nil || len(mix) != 3 || mix[0] != Set || mix[1] != MGet10 || mix[2] != Set {
 		t.Errorf("mix is %v, %v", mix, err)
 	}
 	for _, text := range []string{"", "set,", "SET", "incr"} {

@@ -16,7 +16,7 @@ import (
 // short is a run against addr that takes little time.
 func short(addr string) Config {
 	return Config{
-		Addr: addr, Conns: 7, Pipeline: 4, ValueBytes: 32, Keys: 50, Mix: []Op{Set, Get, MGet}, Threads: 2,
+		Addr: addr, Conns: 7, Pipeline: 4, ValueBytes: 32, Keys: 50, Mix: []Op{Set, Get, MGet10}, Threads: 2,
 		Warmup: 20 * time.Millisecond, Window: 200 * time.Millisecond,
 	}
 }
@@ -200,12 +200,12 @@ func TestRunEndsWithItsContext(t *testing.T) {
 
 func TestBadConfigsAreNamed(t *testing.T) {
 	for want, change := range map[string]func(*Config){
-		"connections: 0 is not in 1..60000":            func(c *Config) { c.Conns = 0 },
-		"pipeline: 65537 is not in 1..65536":           func(c *Config) { c.Pipeline = 65537 },
-		"value size: 0 is not in 1..536870912":         func(c *Config) { c.ValueBytes = 0 },
-		"keys: -1 is not in 1..1000000000":             func(c *Config) { c.Keys = -1 },
-		"threads: 65 is not in 1..64":                  func(c *Config) { c.Threads = 65 },
-		"the mix is empty: name one of set, get, mget": func(c *Config) { c.Mix = nil },
+		"connections: 0 is not in 1..60000":                                                        func(c *Config) { c.Conns = 0 },
+		"pipeline: 65537 is not in 1..65536":                                                       func(c *Config) { c.Pipeline = 65537 },
+		"value size: 0 is not in 1..536870912":                                                     func(c *Config) { c.ValueBytes = 0 },
+		"keys: -1 is not in 1..1000000000":                                                         func(c *Config) { c.Keys = -1 },
+		"threads: 65 is not in 1..64":                                                              func(c *Config) { c.Threads = 65 },
+		"the mix is empty: name one of set, get, mget10, mget100, mset100":                         func(c *Config) { c.Mix = nil },
 		"a window of 0s after 20ms: the window must be longer than 0 and the warm-up not negative": func(c *Config) { c.Window = 0 },
 	} {
 		config := short("127.0.0.1:1")
