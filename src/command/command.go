@@ -15,6 +15,7 @@ type Command struct {
 	Route    Route
 	KeyStep  uint8 // RouteSplit: arguments per key, from argument 1 on
 	ArgIndex uint8 // RouteSlotArg, RouteCursor: position of the argument that holds the slot number, the cursor; 0 = there is none
+	Script   ScriptRole
 
 	CursorLast bool // RouteCursor: the reply's cursor is its last element and an integer, not its first and a string
 

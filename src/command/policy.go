@@ -35,9 +35,10 @@ type policy struct {
 	names    string         // full names separated by spaces; a container's name stands for its subcommands that have no line of their own
 	response ResponsePolicy // in place of the one that the tips say, unless it is ResponseDefaultKeyless
 	keyStep  uint8          // RouteSplit: arguments per key
-	argIndex uint8          // RouteSlotArg, RouteCursor
+	argIndex uint8          // RouteSlotArg, RouteCursor, ScriptBody, ScriptSHA
 	last     bool           // RouteCursor: the cursor is the last element of the reply, an integer
 	block    bool           // blocks only with the option BLOCK
+	script   ScriptRole
 }
 
 // policies says what the proxy does with commands that the default rules do not cover (setPolicy). How the replies of several nodes become
@@ -57,8 +58,13 @@ var policies = []policy{
 	{route: RouteSample, names: "randomkey"},
 	{route: RouteBroadcast, names: "keys flushall flushdb dbsize memory|purge"},
 	{route: RouteBroadcast, names: "lastsave", response: ResponseAggMin},
-	{route: RouteBroadcast, names: "script|load script|flush script|exists script|kill"},
-	{route: RouteBroadcast, names: "function|load function|delete function|flush function|restore function|kill"},
+	{route: RouteBroadcast, names: "script|exists"},
+	{route: RouteBroadcast, names: "script|load", script: ScriptBody, argIndex: 2},
+	{route: RouteBroadcast, names: "script|flush", script: ScriptFlush},
+	{route: RouteBroadcast, names: "script|kill function|kill", script: ScriptKill},
+	{route: RouteBroadcast, names: "function|load function|delete function|flush function|restore"},
+	{route: RouteKeyed, names: "eval eval_ro", script: ScriptBody, argIndex: 1},
+	{route: RouteKeyed, names: "evalsha evalsha_ro", script: ScriptSHA, argIndex: 1},
 	{route: RouteAny, names: "script|show function|list function|dump function|stats"},
 
 	{route: RouteAny, names: "time lolwut object command|getkeys command|getkeysandflags memory|help xgroup xinfo module|list"},
@@ -123,7 +129,7 @@ func (c *Command) setPolicy(undecided Route) error {
 		}
 		return fmt.Errorf("no policy for %q, which has no keys or blocks: policy.go must name it", c.Name)
 	}
-	c.Route, c.KeyStep, c.ArgIndex, c.CursorLast, c.blockOption = p.route, p.keyStep, p.argIndex, p.last, p.block
+	c.Route, c.KeyStep, c.ArgIndex, c.CursorLast, c.blockOption, c.Script = p.route, p.keyStep, p.argIndex, p.last, p.block, p.script
 	if p.response != ResponseDefaultKeyless {
 		c.Response = p.response
 	}

@@ -19,7 +19,7 @@ func TestContract_ROUTE2_everyRowHasARoute(t *testing.T) {
 			if isJoined := c.Route == RouteSplit || c.Route == RouteBroadcast; isJoined && c.Response == ResponseSpecial {
 				t.Errorf("%s: route %v, and nothing says how replies become one", c.Name, c.Route)
 			}
-			hasArg := c.Route == RouteSlotArg || c.Route == RouteCursor
+			hasArg := c.Route == RouteSlotArg || c.Route == RouteCursor || c.Script == ScriptBody || c.Script == ScriptSHA
 			if hasArg != (c.ArgIndex != 0) || int(c.ArgIndex) >= int(max(c.Arity, -c.Arity)) {
 				t.Errorf("%s: route %v, argument index %d, arity %d", c.Name, c.Route, c.ArgIndex, c.Arity)
 			}

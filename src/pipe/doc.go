@@ -9,8 +9,9 @@
 // been taken, so that a redirect can send the same bytes to another node.
 //
 // Replies come in groups: a request may be preceded on the wire by commands whose
-// replies nobody wants to see (ASKING), and such replies are swallowed before the
-// one that counts. The group is contiguous on the wire and so is its place here.
+// replies nobody wants to see (ASKING, SCRIPT LOAD), and such replies are swallowed
+// before the one that counts. The group is contiguous on the wire and so is its place
+// here.
 //
 // A Pipe is one connection's life; a new connection is a new Pipe. States:
 //

@@ -70,8 +70,8 @@ func (p *Pipe) Coming() int { return p.scan.Announced() }
 func (p *Pipe) Settle(a *buf.Arena) bool { return p.in.Settle(a) }
 
 // Begin is Push for the beginning of a request whose other parts follow by Extend.
-func (p *Pipe) Begin(a *buf.Arena, now int64, r Request, ask bool) bool {
-	if !p.Push(a, now, &r, ask) {
+func (p *Pipe) Begin(a *buf.Arena, now int64, r Request, before Prefix) bool {
+	if !p.Push(a, now, &r, before) {
 		return false
 	}
 	p.begun = true

@@ -293,7 +293,7 @@ func TestASettledPipeGoesOn(t *testing.T) {
 // begin begins a request for owner i; extend goes on with it.
 func (r *rig) begin(i int, text string) {
 	frame, ok := r.a.Copy([]byte(text))
-	if !ok || !r.p.Begin(r.a, int64(i), Request{Owner: ring.Token(i), Seq: uint32(i), Frame: frame}, false) {
+	if !ok || !r.p.Begin(r.a, int64(i), Request{Owner: ring.Token(i), Seq: uint32(i), Frame: frame}, Prefix{}) {
 		r.Fatal("begin failed")
 	}
 }
@@ -414,7 +414,7 @@ func TestAnsweredBeforeItIsWhole(t *testing.T) {
 		t.Errorf("begun %v, %d requests", r.p.Begun(), r.p.Len())
 	}
 	frame, _ := r.a.Copy([]byte("*1\r\n$4\r\nPING\r\n"))
-	if !panics(func() { r.p.Push(r.a, 8, &Request{Frame: frame}, false) }) {
+	if !panics(func() { r.p.Push(r.a, 8, &Request{Frame: frame}, Prefix{}) }) {
 		t.Error("another request is taken")
 	}
 	r.p.Close(r.a)

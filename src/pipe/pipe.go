@@ -51,11 +51,13 @@ type Traits uint8
 // The traits.
 const (
 	Scripted Traits = 1 << iota // the reply may have been made up by the client
+	BySHA                       // it names a script that the node may lack
 	Passed                      // Frame is the beginning only: it cannot be sent again
-	Asking                      // an ASKING precedes it, by Push
+	Asking                      // an ASKING precedes it
+	Loading                     // the script that it names precedes it
 )
 
-// Has says that the request has a trait.
+// Has says that the request has a trait, or one of several.
 func (r *Request) Has(t Traits) bool { return r.Traits&t != 0 }
 
 // entry is a request with what its reply needs.
@@ -161,44 +163,44 @@ func (p *Pipe) Flushed() {
 	}
 }
 
-// asking is the prefix of a group that follows an ASK redirect. Its reply is
-// swallowed. (redis.io/docs/reference/cluster-spec, "ASK redirection")
-var asking = []byte("*1\r\n$6\r\nASKING\r\n")
+// Prefix is the beginning of a group: whole commands that go to the node directly before a
+// request, and whose replies are swallowed. The zero Prefix is none.
+type Prefix struct {
+	Bytes    []byte // copied by Push
+	Commands uint8
+}
 
-// Push queues r and takes over its reference of the frame when it succeeds. With
-// ask an ASKING precedes it, directly and in the same group. It fails when the
-// arena is exhausted; p is unchanged then.
+// AskingPrefix precedes a request that follows an ASK redirect.
+// (redis.io/docs/reference/cluster-spec, "ASK redirection")
+var AskingPrefix = Prefix{Bytes: []byte("*1\r\n$6\r\nASKING\r\n"), Commands: 1}
+
+// Push queues r behind a prefix and takes over its reference of the frame when it
+// succeeds. It fails when the arena is exhausted; p is unchanged then.
 //
 // A short frame is copied behind the other requests, and the copy serves as the
 // frame from then on: the chunk it was received in is free at once.
-func (p *Pipe) Push(a *buf.Arena, now int64, r *Request, ask bool) bool {
-	var prefix []byte
-	r.Traits &^= Asking
-	if ask {
-		prefix = asking
-		r.Traits |= Asking
-	}
+func (p *Pipe) Push(a *buf.Arena, now int64, r *Request, before Prefix) bool {
 	if r.Frame.Len <= buf.CopyBytesMax || a.Scarce() && a.IsReceiveChunk(r.Frame.Block) {
-		s, ok := p.out.Reserve(a, len(prefix)+int(r.Frame.Len))
+		s, ok := p.out.Reserve(a, len(before.Bytes)+int(r.Frame.Len))
 		if !ok {
 			return false
 		}
-		copy(a.Bytes(s), prefix)
-		frame := s.Sub(uint32(len(prefix)), r.Frame.Len)
+		copy(a.Bytes(s), before.Bytes)
+		frame := s.Sub(uint32(len(before.Bytes)), r.Frame.Len)
 		copy(a.Bytes(frame), a.Bytes(r.Frame))
 		a.Retain(s.Block)
 		a.Release(r.Frame.Block)
 		r.Frame = frame
 	} else {
-		if ask {
-			if _, ok := p.out.Append(a, prefix); !ok {
+		if before.Commands > 0 {
+			if _, ok := p.out.Append(a, before.Bytes); !ok {
 				return false
 			}
 		}
 		a.Retain(r.Frame.Block)
 		p.out.AppendRef(a, r.Frame)
 	}
-	p.enqueue(r, now)
+	p.enqueue(r, before.Commands, now)
 	return true
 }
 
@@ -211,21 +213,18 @@ func (p *Pipe) Reserve(a *buf.Arena, now int64, r Request, n int) (buf.Slice, bo
 	}
 	a.Retain(s.Block)
 	r.Frame = s
-	p.enqueue(&r, now)
+	p.enqueue(&r, 0, now)
 	return s, true
 }
 
-func (p *Pipe) enqueue(r *Request, now int64) {
+func (p *Pipe) enqueue(r *Request, skip uint8, now int64) {
 	invariant.Assert(p.Takes(), "pipe: push in a state that takes no requests")
 	invariant.Assert(!p.begun, "pipe: push behind a request that is not whole")
 	if p.tail-p.head == uint32(len(p.queue)) {
 		p.grow()
 	}
 	e := &p.queue[p.tail&uint32(len(p.queue)-1)]
-	e.Request, e.since, e.skip = *r, now, 0
-	if r.Has(Asking) {
-		e.skip = 1
-	}
+	e.Request, e.since, e.skip = *r, now, skip
 	p.tail++
 	p.unsent++
 	p.pending += int(r.Frame.Len)

@@ -52,8 +52,17 @@ func (r *rig) connect(c Credentials) {
 
 // push queues a request made of words for owner i.
 func (r *rig) push(i int, ask bool, words ...string) {
+	var before Prefix
+	if ask {
+		before = AskingPrefix
+	}
+	r.pushBehind(i, before, words...)
+}
+
+// pushBehind is push with something that goes before.
+func (r *rig) pushBehind(i int, before Prefix, words ...string) {
 	frame, ok := r.a.Copy(resp.AppendCommand(nil, words...))
-	if !ok || !r.p.Push(r.a, int64(i), &Request{Owner: ring.Token(i), Seq: uint32(i), Frame: frame}, ask) {
+	if !ok || !r.p.Push(r.a, int64(i), &Request{Owner: ring.Token(i), Seq: uint32(i), Frame: frame}, before) {
 		r.Fatal("push failed")
 	}
 }

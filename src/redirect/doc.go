@@ -4,6 +4,10 @@
 //	reply              first time                again
 //	MOVED slot addr    resend to addr at once    wait, then resend to addr
 //	ASK slot addr      ASKING + resend at once   wait, then ASKING + resend
+//	NOSCRIPT           the script + resend       to the client
+//
+// NOSCRIPT answers EVALSHA before anything is executed. But a script may return an error of
+// the same words, so it counts only where neither the script nor its arguments hold them.
 //
 // A request that is redirected again waits before each further try, 2 ms and
 // doubling, and ends with TRYAGAIN when the tries are used up; with later requests

@@ -7,17 +7,29 @@ import (
 	"mithril/src/slot"
 )
 
-// Kind is what a redirect asks for.
+// Kind is what an error asks for.
 type Kind uint8
 
 // The kinds.
 const (
-	None  Kind = iota // not a redirect
-	Moved             // the slot has another owner, for good
-	Ask               // this one request is for the node that imports the slot
+	None     Kind = iota // neither of these
+	Moved                // the slot has another owner, for good
+	Ask                  // this one request is for the node that imports the slot
+	NoScript             // the node lacks the script that the request names
 )
 
-// Classify tells redirects from other replies. It looks at the first bytes only.
+// noScript is what all servers say that lack a script. What a script itself throws has more
+// behind it.
+const noScript = "NOSCRIPT No matching script. Please use EVAL.\r\n"
+
+// MayQuote says that bytes of a script, or of its arguments, have what it takes to return
+// an error that looks like NoScript.
+func MayQuote(b []byte) bool { return bytes.Contains(b, noScriptCode) }
+
+var noScriptCode = []byte("NOSCRIPT")
+
+// Classify tells the errors that ask for something from other replies. Of redirects it
+// looks at the first bytes only.
 func Classify(reply []byte) Kind {
 	if len(reply) < 5 || reply[0] != '-' {
 		return None
@@ -27,6 +39,8 @@ func Classify(reply []byte) Kind {
 		return Moved
 	case reply[1] == 'A' && beginsWith(reply[1:], "ASK"):
 		return Ask
+	case reply[1] == 'N' && string(reply[1:]) == noScript:
+		return NoScript
 	}
 	return None
 }

@@ -77,7 +77,7 @@ func (w *Worker) aimed(c *client, in session.Intent) bool {
 	c.waitsOn = 0
 	owner := ring.MakeToken(kindProbe, c.Token.Generation(), c.Token.Index())
 	r := pipe.Request{Owner: owner, Slot: in.Slot, Frame: frame}
-	w.push(b, &r, false)
+	w.push(b, &r, pipe.Prefix{})
 	return false
 }
 

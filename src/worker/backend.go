@@ -306,10 +306,10 @@ func (w *Worker) freePipe(b *backend) {
 	w.pipes.put(b.end.token)
 }
 
-// push puts a request on a pipe and takes over its reference of the frame. If it cannot,
-// the request is answered with an error.
-func (w *Worker) push(b *backend, r *pipe.Request, ask bool) {
-	if b.Push(w.Arena, w.now, r, ask) {
+// push puts a request on a pipe, behind a prefix, and takes over its reference of the
+// frame. If it cannot, the request is answered with an error.
+func (w *Worker) push(b *backend, r *pipe.Request, before pipe.Prefix) {
+	if b.Push(w.Arena, w.now, r, before) {
 		w.inFlight++
 		w.touchPipe(b)
 		return

@@ -50,9 +50,13 @@ func (w *Worker) audience(cmd *command.Command) (list []owner, count int) {
 // they say does not count.
 func (w *Worker) broadcast(c *client, in session.Intent) {
 	targets, count := w.audience(in.Command)
+	if in.Command.Script == command.ScriptKill {
+		w.bypass(c, targets)
+	}
 	if !w.haveRoom(c, in, targets, count) {
 		return
 	}
+	w.noteScript(in)
 	frame := w.frameOf(in.Frame)
 	seq := c.Accept(&w.env, in.Command)
 	c.HoldAlone()

@@ -77,7 +77,10 @@ func (w *Worker) beginUpload(c *client, in session.Intent) {
 	frame := w.frameOf(in.Frame)
 	seq := c.Accept(&w.env, in.Command)
 	r := pipe.Request{Owner: c.Token, Seq: seq, Slot: in.Slot, Traits: traitsOf(in.Command) | pipe.Passed, Frame: frame}
-	if !b.Begin(w.Arena, w.now, r, ask) {
+	if ask {
+		r.Traits |= pipe.Asking
+	}
+	if !b.Begin(w.Arena, w.now, r, w.prefixOf(&r)) {
 		w.answerError(c.Token, seq, errNoMemory)
 		w.Arena.Release(frame.Block)
 		w.quiet(b)

@@ -8,11 +8,17 @@ import (
 	"mithril/src/ring"
 )
 
-// deliver passes a reply on to whom it is for, or follows the redirect it is.
+// deliver passes a reply on to whom it is for, or does what it asks for instead.
 func (w *Worker) deliver(b *backend, r *pipe.Reply) {
 	bytes := w.Arena.Bytes(r.Bytes)
 	if bytes[0] == '-' {
-		if kind := redirect.Classify(bytes); kind != redirect.None {
+		switch kind := redirect.Classify(bytes); kind {
+		case redirect.None:
+		case redirect.NoScript:
+			if w.reload(b, r) {
+				return
+			}
+		default:
 			w.redirected(b, r, kind)
 			return
 		}

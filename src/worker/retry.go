@@ -11,7 +11,6 @@ import (
 type waitingRequest struct {
 	pipe.Request
 	node uint16
-	ask  bool
 	used bool
 }
 
@@ -83,12 +82,16 @@ func (w *Worker) redirected(b *backend, r *pipe.Reply, kind redirect.Kind) {
 		}
 	}
 	r.Hops++
+	r.Traits &^= pipe.Asking
+	if kind == redirect.Ask {
+		r.Traits |= pipe.Asking
+	}
 	switch act {
 	case redirect.Resend:
-		w.resend(waitingRequest{Request: r.Request, node: n.index, ask: kind == redirect.Ask})
+		w.resend(waitingRequest{Request: r.Request, node: n.index})
 	case redirect.Wait:
 		w.counters.RedirectWaits++
-		i := w.waiting.add(waitingRequest{Request: r.Request, node: n.index, ask: kind == redirect.Ask})
+		i := w.waiting.add(waitingRequest{Request: r.Request, node: n.index})
 		w.timers.Arm(w.now+wait, timerResend|uint64(i))
 	case redirect.TryAgain:
 		w.failRedirect(r.Request)
@@ -134,7 +137,7 @@ func (w *Worker) retire(b *backend) {
 	w.wakeWaiters(b)
 }
 
-// resend sends a redirected request to the node it was redirected to.
+// resend sends a request again: to the node it was redirected to, or that lacked its script.
 func (w *Worker) resend(r waitingRequest) {
 	n := w.nodes[r.node]
 	c := w.clients.get(w.sessionOf(r.Owner))
@@ -150,7 +153,7 @@ func (w *Worker) resend(r waitingRequest) {
 		return
 	}
 	c.resentOn = b.end.token
-	w.push(b, &r.Request, r.ask)
+	w.push(b, &r.Request, w.prefixOf(&r.Request))
 }
 
 // resendOn returns the pipe that a client's redirected request takes to n: the one that an

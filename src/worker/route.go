@@ -62,14 +62,20 @@ func (w *Worker) forward(c *client, in session.Intent) {
 		w.holdFor(c, b)
 		return
 	}
+	if in.Command.Script != command.ScriptNone {
+		w.noteScript(in)
+	}
 	frame := w.frameOf(in.Frame)
 	seq := c.Accept(&w.env, in.Command)
 	r := pipe.Request{Owner: c.Token, Seq: seq, Slot: in.Slot, Traits: traitsOf(in.Command), Frame: frame}
-	w.push(b, &r, false)
+	w.push(b, &r, pipe.Prefix{})
 }
 
 func traitsOf(cmd *command.Command) pipe.Traits {
-	if cmd.RunsScripts() {
+	switch {
+	case cmd.Script == command.ScriptSHA:
+		return pipe.Scripted | pipe.BySHA
+	case cmd.RunsScripts():
 		return pipe.Scripted
 	}
 	return 0

@@ -11,6 +11,7 @@ import (
 	"mithril/src/fanout"
 	"mithril/src/pipe"
 	"mithril/src/ring"
+	"mithril/src/script"
 	"mithril/src/session"
 	"mithril/src/slot"
 	"mithril/src/stats"
@@ -72,6 +73,7 @@ type Options struct {
 type Shared struct {
 	Clients  atomic.Int64  // connected, but for those being turned away
 	LastID   atomic.Uint64 // of CLIENT ID
+	Flushes  atomic.Uint64 // SCRIPT FLUSH
 	Stopping atomic.Bool   // serve what is connected, accept nothing
 	Cutoff   atomic.Bool   // flush what is due and end
 }
@@ -97,6 +99,8 @@ type Worker struct {
 	applied    *topology.Snapshot // the map that route was made from
 	firstSlots []uint16           // one of each shard
 	replicas   []uint16           // of the map, but those that have failed
+	scripts    script.Memory
+	flushes    uint64 // of scripts, that scripts knows of
 	walk       walk
 	rotation   int     // over the primaries
 	round      uint32  // of owners

@@ -54,16 +54,28 @@ func (p *backend) connected(d *Directive) {
 }
 
 // push queues a request: the number of its owner, and its words. With asking=yes it follows
-// an ASK.
+// an ASK, and with load=body the script of this body.
 func (p *backend) push(d *Directive) {
-	ask := d.Flag("asking")
+	before := prefix(d)
 	owner := d.Int()
 	frame, ok := p.arena.Copy(resp.AppendCommand(nil, d.Rest()...))
 	p.now += time.Second
 	request := p.request(owner, frame)
-	if !ok || !p.Push(p.arena, int64(p.now), &request, ask) {
+	if !ok || !p.Push(p.arena, int64(p.now), &request, before) {
 		d.Fail("no memory for the request")
 	}
+}
+
+// prefix is what goes to the node directly before a request.
+func prefix(d *Directive) (before pipe.Prefix) {
+	if body := d.Option("load", ""); body != "" {
+		before = pipe.Prefix{Bytes: resp.AppendCommand(nil, "SCRIPT", "LOAD", body), Commands: 1}
+	}
+	if d.Flag("asking") {
+		before.Bytes = append(before.Bytes, pipe.AskingPrefix.Bytes...)
+		before.Commands += pipe.AskingPrefix.Commands
+	}
+	return before
 }
 
 // reserve queues a request whose frame is written in place.
@@ -85,11 +97,11 @@ func (p *backend) request(owner int, frame buf.Slice) pipe.Request {
 // begin queues the beginning of a request, behind an ASKING or not: the number of its owner,
 // and the bytes.
 func (p *backend) begin(d *Directive) {
-	ask := d.Flag("ask")
+	before := prefix(d)
 	owner := d.Int()
 	frame, ok := p.arena.Copy([]byte(d.Word()))
 	p.now += time.Second
-	if !ok || !p.Begin(p.arena, int64(p.now), p.request(owner, frame), ask) {
+	if !ok || !p.Begin(p.arena, int64(p.now), p.request(owner, frame), before) {
 		d.Fail("no memory for the request")
 	}
 }

@@ -17,7 +17,9 @@ func TestRedirect(t *testing.T) {
 func readRedirect(d *Directive) {
 	for _, reply := range d.Input() {
 		kind := map[redirect.Kind]string{redirect.Moved: "moved", redirect.Ask: "ask"}[redirect.Classify(reply)]
-		if kind == "" {
+		if redirect.Classify(reply) == redirect.NoScript {
+			d.Say("no script")
+		} else if kind == "" {
 			d.Say("no redirect")
 		} else if target, ok := redirect.Parse(reply); !ok {
 			d.Say("%s, malformed", kind)

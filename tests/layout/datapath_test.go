@@ -38,6 +38,7 @@ var exemptions = []exemption{
 	{"for megabytes at once", "call of os.Getpagesize", []string{"sys.Region.Discard"}},
 	{"doubles, up to a limit, and stays", "make", []string{"session.window.grow", "pipe.Pipe.grow", "sys.Uring.at", "sys.Epoll.at"}},
 	{"a page of cells, which stays", "new", []string{"worker.slab.take"}},
+	{"twice in a worker's life", "make", []string{"script.generation.add"}},
 	{"an error of the proxy's own", "conversion", []string{
 		"worker.Worker.answerError", "worker.Worker.answerLost", "worker.Worker.failRedirect", "worker.Worker.reserve", "worker.Worker.step",
 		"fanout.refuse",
