@@ -30,6 +30,8 @@ type Command struct {
 	parent     *Command // nil unless a subcommand
 	subs       []Command
 
+	variableFlags func(frame []byte, args []resp.Arg) KeyFlags // in place of flags with KeyVariableFlags; nil if there are none
+
 	blockOption bool   // blocks only if it has the option BLOCK
 	info        string // RESP3: the COMMAND INFO row without its header and, in a container, its subcommands
 	docs        string // RESP3: the pairs of its COMMAND DOCS without subcommands
@@ -119,5 +121,6 @@ type KeySpec struct {
 	Limit   int16  // above 1 with LastKey < 0: only the first 1/Limit of the remaining arguments
 	Keynum  int16  // CountKeynum: where the number is, relative to the begin
 	First   int16  // CountKeynum: where the first key is, relative to the begin
+	even    bool   // Limit: as many arguments as keys must remain, or there are no keys
 	options *optionGrammar
 }

@@ -9,13 +9,12 @@ import (
 // Problem is what is wrong with a request as far as the table can tell.
 type Problem uint8
 
-// Problems. AppendProblem has the text of the first three.
+// Problems. AppendProblem has the text of all but OK.
 const (
 	OK                Problem = iota
 	UnknownCommand            // no such command, or a refused one
 	UnknownSubcommand         // a container has no such subcommand, or a refused one
 	WrongArity                // too few or too many arguments
-	BadKeys                   // the keys cannot be found: the request is malformed, and any server will say how
 )
 
 // Find returns the command of a request, resolved to the subcommand, and checks its arity. The request has at least one argument. With

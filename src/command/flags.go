@@ -48,6 +48,9 @@ var categoryBits = nameBits[Categories](CategoryNames...)
 
 var categoryScripting = categoryBits["scripting"]
 
+// CategoryNamed returns the category of a name in any case, none if there is no such name.
+func CategoryNamed(name []byte) Categories { return categoryBits[strings.ToLower(string(name))] }
+
 // KeyFlags says what a command does with a key. See https://redis.io/docs/latest/develop/reference/key-specs/.
 type KeyFlags uint16
 
@@ -66,9 +69,12 @@ const (
 	KeyVariableFlags                      // other arguments decide which of these flags hold
 )
 
-var keyFlagBits = nameBits[KeyFlags](
+// keyFlagNames are their names, in the servers' order; bit i stands for keyFlagNames[i].
+var keyFlagNames = []string{
 	"RO", "RW", "OW", "RM", "access", "update", "insert", "delete", "not_key", "incomplete", "variable_flags",
-)
+}
+
+var keyFlagBits = nameBits[KeyFlags](keyFlagNames...)
 
 // nameBits maps names to single bits, the first name to the lowest one. Names joined by | share a bit.
 func nameBits[T ~uint16 | ~uint32 | ~uint64](names ...string) map[string]T {

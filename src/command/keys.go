@@ -1,6 +1,10 @@
 package command
 
-import "mithril/src/resp"
+import (
+	"bytes"
+
+	"mithril/src/resp"
+)
 
 // KeyRef is one key of a request.
 type KeyRef struct {
@@ -24,38 +28,36 @@ func (c *Command) setKeyIndex() {
 // Keys appends the keys of a request that Find accepted to dst, in the order of the key specs. Channels that are routed like keys are
 // among them, marked KeyNotKey.
 //
-// BadKeys means that the arguments contradict the command's syntax (a count of keys that is no number or too large, no STREAMS). What
-// was found up to there is returned; a server would execute none of it, so the request may go to the first of these keys' owner or, if there
-// is none, to any server, for its error.
-func (c *Command) Keys(frame []byte, args []resp.Arg, dst []KeyRef) ([]KeyRef, Problem) {
+// A request whose arguments contradict the command's syntax (a count of keys that is no number or too large, no STREAMS) has no keys, as
+// to a server that routes it: any server will say what is wrong with it.
+func (c *Command) Keys(frame []byte, args []resp.Arg, dst []KeyRef) []KeyRef {
 	if c.KeyIndex != 0 {
-		return append(dst, KeyRef{Arg: uint32(c.KeyIndex), Flags: c.KeyFlags}), OK
+		return append(dst, KeyRef{Arg: uint32(c.KeyIndex), Flags: c.flagsOf(c.KeyFlags, frame, args)})
 	}
-	problem := OK
+	found := dst
 	for i := range c.KeySpecs {
 		k := &c.KeySpecs[i]
 		begin := k.begin(frame, args)
 		if begin <= 0 || begin >= len(args) {
-			if k.required() {
-				problem = BadKeys
-			}
 			continue
 		}
-		first, last, ok := k.span(frame, args, begin)
-		if !ok || last < first && c.Flags&FlagNoMandatoryKeys == 0 {
-			problem = BadKeys
-			continue
+		first, last := k.span(frame, args, begin)
+		if last < first {
+			return dst
 		}
 		for at := first; at <= last; at += int(k.Step) {
-			dst = append(dst, KeyRef{Arg: uint32(at), Flags: k.Flags})
+			found = append(found, KeyRef{Arg: uint32(at), Flags: c.flagsOf(k.Flags, frame, args)})
 		}
 	}
-	return dst, problem
+	return found
 }
 
-// required reports whether a request without the spec's begin is malformed. Behind an index the arity decides; STORE is an option.
-func (k *KeySpec) required() bool {
-	return k.options != nil && k.options.required
+// flagsOf is what a request does with a key that the specs give flags.
+func (c *Command) flagsOf(flags KeyFlags, frame []byte, args []resp.Arg) KeyFlags {
+	if flags&KeyVariableFlags == 0 || c.variableFlags == nil {
+		return flags
+	}
+	return c.variableFlags(frame, args)
 }
 
 // begin returns the position where the spec's keys, or their number, begin; 0 or a position behind the last argument if it has none.
@@ -84,45 +86,50 @@ func (k *KeySpec) begin(frame []byte, args []resp.Arg) int {
 }
 
 // span returns the positions of the first and the last key; the last is before the first if there are none.
-func (k *KeySpec) span(frame []byte, args []resp.Arg, begin int) (first, last int, ok bool) {
+func (k *KeySpec) span(frame []byte, args []resp.Arg, begin int) (first, last int) {
 	n := len(args)
 	switch k.Count {
 	case CountRange:
+		first = begin
 		switch {
 		case k.LastKey >= 0:
 			last = begin + int(k.LastKey)
 		case k.Limit > 1:
+			if k.even && (n-begin)%int(k.Limit) != 0 {
+				return 0, -1
+			}
 			last = begin + (n-begin)/int(k.Limit) + int(k.LastKey)
 		default:
 			last = n + int(k.LastKey)
 		}
-		return begin, last, last >= begin && last < n
 	case CountKeynum:
 		at := begin + int(k.Keynum)
 		if at >= n {
-			return 0, 0, false
+			return 0, -1
 		}
-		keys, ok := parseCountOfKeys(args[at].Of(frame), n)
 		first = begin + int(k.First)
-		last = first + (keys-1)*int(k.Step)
-		return first, last, ok && last < n
+		last = first + (countOfKeys(args[at].Of(frame), n)-1)*int(k.Step)
 	}
-	return 0, -1, true
+	if last >= n {
+		return 0, -1
+	}
+	return first, last
 }
 
-// parseCountOfKeys reads a number of keys as strictly as a server does: digits without sign, space or leading zero, and no more
-// keys than there are arguments.
-func parseCountOfKeys(text []byte, limit int) (keys int, ok bool) {
-	if len(text) == 0 || text[0] == '0' && len(text) > 1 {
-		return 0, false
+// countOfKeys reads a number of keys as servers do when they route a request, with C's atoi: space and a plus before the digits and
+// anything behind them are passed over. It returns 0 if there is no number, or one above limit.
+func countOfKeys(text []byte, limit int) (keys int) {
+	text = bytes.TrimLeft(text, " \t\n\v\f\r")
+	if len(text) != 0 && text[0] == '+' {
+		text = text[1:]
 	}
 	for _, b := range text {
 		if b < '0' || b > '9' {
-			return 0, false
+			break
 		}
 		if keys = 10*keys + int(b-'0'); keys > limit {
-			return 0, false
+			return 0
 		}
 	}
-	return keys, true
+	return keys
 }

@@ -99,7 +99,7 @@ func FuzzParseRows(f *testing.F) {
 				if !c.Accepts(n) {
 					continue
 				}
-				refs, _ := c.Keys(frame, args, nil)
+				refs := c.Keys(frame, args, nil)
 				for _, ref := range refs {
 					if int(ref.Arg) >= n {
 						t.Fatalf("key at argument %d of %d", ref.Arg, n)

@@ -16,6 +16,21 @@ func (t *Table) AppendList(dst []byte, proto resp.Proto) []byte {
 	return dst
 }
 
+// AppendNames appends the reply to COMMAND LIST: the names of all commands and subcommands that are offered and that match.
+func (t *Table) AppendNames(dst []byte, match func(*Command) bool) []byte {
+	var names []string
+	for i := range t.rows {
+		if c := &t.rows[i]; c.Offered() && match(c) {
+			names = append(names, c.Name)
+		}
+	}
+	dst = resp.AppendArray(dst, len(names))
+	for _, name := range names {
+		dst = resp.AppendBulkString(dst, name)
+	}
+	return dst
+}
+
 // AppendInfoReply appends the reply to COMMAND INFO: a row per name, null for a name of nothing that is offered; the whole list without
 // names.
 func (t *Table) AppendInfoReply(dst []byte, names [][]byte, proto resp.Proto) []byte {

@@ -113,7 +113,7 @@ func (s *Session) dispatchKeys(env *Env, c *command.Command, frame buf.Slice, ar
 		s.reject(env, env.Reply)
 		return Intent{}, false
 	}
-	keys, _ := c.Keys(bytes, args, env.Keys[:0])
+	keys := c.Keys(bytes, args, env.Keys[:0])
 	env.Keys = keys
 	intent := Intent{Kind: Forward, Command: c, Frame: frame}
 	if len(keys) == 0 {
