@@ -12,7 +12,7 @@ CLUSTER := .cache/run
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run stop test soak lint race fuzz bench sim mutants invariants golden uringabi generate servers FORCE
+.PHONY: help build run stop test soak lint race fuzz bench sim mutants invariants golden uringabi generate servers node FORCE
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,7 +32,16 @@ stop: ## stop what `make run` has started
 servers: ## fetch the servers that run and test use, beside the system
 	@$(GO) run ./tools/servers
 
-test: build servers lint uringabi race ## run all tests
+# npm writes this file last, so that a tree that has it is whole.
+NODE_MODULES := tests/clients/node/node_modules/.package-lock.json
+
+node: $(NODE_MODULES) ## install the clients for Node.js that test uses, beside its sources
+
+$(NODE_MODULES): tests/clients/node/package.json tests/clients/node/package-lock.json
+	@command -v node >/dev/null && command -v npm >/dev/null || { echo 'make: the tests need Node.js 20 or later with npm (Debian: apt-get install nodejs npm)' >&2; exit 1; }
+	cd tests/clients/node && npm ci --ignore-scripts
+
+test: build servers node lint uringabi race ## run all tests
 	$(GO) test ./asm/... ./bench/... ./cmd/... ./src/... ./tools/...
 	$(GO) test -count=1 ./tests/...
 	cd tests/clients && $(GO) test -count=1 ./...
