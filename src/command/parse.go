@@ -6,8 +6,12 @@ import (
 	"strings"
 )
 
-// rowElements is the length of a COMMAND INFO row since Redis 7.0.
-const rowElements = 10
+// Lengths of a COMMAND INFO row.
+const (
+	rowElements  = 10 // since Redis 7.0
+	rowElements6 = 7  // since Redis 6.0: up to the categories
+	rowElements2 = 6  // before: up to the key range
+)
 
 // parsedRow is a row with its subcommands, before a table gives them their places.
 type parsedRow struct {
@@ -46,37 +50,56 @@ func parseRows(reply string) ([]parsedRow, error) {
 	return rows, nil
 }
 
-// parseRow reads one row up to its subcommands and returns how many of them follow. The legacy key range (first, last, step) is passed
-// over: the key specs say more.
+// parseRow reads one row up to its subcommands and returns how many of them follow. The key range (first, last, step) counts only where
+// there are no key specs, which say more. A row of an older version becomes one of today.
 func parseRow(r *reader) (c Command, subs int) {
-	if n := r.count("*"); n != rowElements {
-		r.fail("a row of %d elements, want %d", n, rowElements)
+	elements := r.count("*")
+	if elements != rowElements && elements != rowElements6 && elements != rowElements2 {
+		r.fail("a row of %d elements, want %d", elements, rowElements)
 	}
 	start := r.pos
 	c.Name = r.string()
 	c.ShortName = c.Name[strings.LastIndexByte(c.Name, '|')+1:]
+	if c.ShortName == "" || strings.IndexFunc(c.Name, notNameByte) >= 0 {
+		r.fail("a command named %q", c.Name)
+	}
 	c.pattern = newPattern(c.ShortName)
 	c.Arity = r.small()
 	for range r.count("*~") {
 		c.Flags |= flagBits[r.string()]
 	}
-	for range 3 {
-		r.small()
+	first, last, step := r.small(), r.small(), r.small()
+	if elements >= rowElements6 {
+		for range r.count("*~") {
+			c.Categories |= categoryBits[strings.TrimPrefix(r.string(), "@")]
+		}
 	}
-	for range r.count("*~") {
-		c.Categories |= categoryBits[strings.TrimPrefix(r.string(), "@")]
-	}
-	c.Tips = r.strings()
-	for range r.count("*~") {
-		c.KeySpecs = append(c.KeySpecs, parseKeySpec(r))
-	}
-	c.info = r.text[start:r.pos]
-	if subs = r.count("*~"); subs == 0 {
+	if elements == rowElements {
+		c.Tips = r.strings()
+		for range r.count("*~") {
+			c.KeySpecs = append(c.KeySpecs, parseKeySpec(r))
+		}
 		c.info = r.text[start:r.pos]
+		if subs = r.count("*~"); subs == 0 {
+			c.info = r.text[start:r.pos]
+		}
+	} else {
+		c.info = r.text[start:r.pos] + strings.Repeat("~0\r\n", rowElements-elements-1) + "*0\r\n"
+	}
+	if len(c.KeySpecs) == 0 && first != 0 {
+		c.KeySpecs = []KeySpec{rangeSpec(first, last, step)}
 	}
 	c.setTips()
 	return c, subs
 }
+
+func notNameByte(r rune) bool { return r < '!' || r > '~' }
+
+// Beginnings of the tips that name a policy.
+const (
+	requestTip  = "request_policy:"
+	responseTip = "response_policy:"
+)
 
 // setTips reads the policies among the tips.
 func (c *Command) setTips() {
@@ -84,10 +107,10 @@ func (c *Command) setTips() {
 		c.Response = ResponseDefaultHashslot
 	}
 	for _, tip := range c.Tips {
-		if value, ok := strings.CutPrefix(tip, "request_policy:"); ok {
+		if value, ok := strings.CutPrefix(tip, requestTip); ok {
 			c.Request = requestPolicies[value]
 		}
-		if value, ok := strings.CutPrefix(tip, "response_policy:"); ok {
+		if value, ok := strings.CutPrefix(tip, responseTip); ok {
 			c.Response = responsePolicies[value]
 		}
 	}
@@ -108,6 +131,28 @@ func parseKeySpec(r *reader) KeySpec {
 		default:
 			r.skip()
 		}
+	}
+	return k.orUnknown()
+}
+
+// rangeSpec is the key spec that a key range stands for; last is relative to the end of the request if it is negative.
+func rangeSpec(first, last, step int16) KeySpec {
+	k := KeySpec{Flags: KeyRW | KeyAccess | KeyUpdate, Begin: BeginIndex, Count: CountRange, Index: first, LastKey: last, Step: step}
+	switch {
+	case last >= first:
+		k.LastKey -= first
+	case last >= 0:
+		k.Count = CountUnknown
+	}
+	return k.orUnknown()
+}
+
+// orUnknown is the spec, or one that leads to no key if it contradicts itself or leaves anything to the server.
+func (k KeySpec) orUnknown() KeySpec {
+	begins := k.Begin == BeginIndex && k.Index > 0 || k.Begin == BeginKeyword
+	counts := k.Count == CountRange || k.Count == CountKeynum && k.Keynum >= 0 && k.First >= 0
+	if !begins || !counts || k.Step < 1 {
+		return KeySpec{Flags: k.Flags}
 	}
 	return k
 }
@@ -153,12 +198,6 @@ func (k *KeySpec) parseCount(r *reader) {
 		k.Count = CountRange
 	case "keynum":
 		k.Count = CountKeynum
-	}
-	if k.Count != CountUnknown && k.Step < 1 {
-		r.fail("a key step of %d", k.Step)
-	}
-	if k.Keynum < 0 || k.First < 0 {
-		r.fail("keys %d and their number %d arguments behind the begin", k.First, k.Keynum)
 	}
 }
 

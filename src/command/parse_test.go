@@ -60,21 +60,77 @@ func TestParse_badReplies(t *testing.T) {
 		{"*1\r\n", "%1\r\n", `want one of "*"`},
 		{"*1\r\n", "*-1\r\n", "-1 elements"},
 		{"*1\r\n", "*99999999\r\n", "99999999 elements"},
-		{"*10\r\n", "*7\r\n", "a row of 7 elements"},
+		{"*10\r\n", "*8\r\n", "a row of 8 elements"},
+		{"$3\r\nget", "$3\r\ng t", "a command named \"g t\""},
+		{"$3\r\nget", "$4\r\nget|", "a command named \"get|\""},
+		{"$3\r\nget", "$0\r\n", "a command named \"\""},
 		{"$3\r\nget", "$300\r\nget", "a string of 300 bytes"},
 		{"$3\r\nget", "$-1\r\nget", "a string of -1 bytes"},
 		{"$3\r\nget", ":3", "want a string"},
 		{":2\r\n", "$1\r\n2\r\n", "want an integer"},
 		{":2\r\n", ":two\r\n", "want a number"},
-		{"keystep\r\n:1", "keystep\r\n:0", "a key step of 0"},
 		{"limit\r\n:0", "limit\r\n:40000", "40000 is beyond 16 bits"},
-		{"$5\r\nlimit\r\n:0", "$9\r\nkeynumidx\r\n:-1", "their number -1 arguments behind the begin"},
 		{":0\r\n~0\r\n", ":0\r\n~0\r\n+more\r\n", "bytes behind the reply"},
 		{"*1\r\n" + getRow, "*2\r\n" + getRow + strings.Replace(getRow, "get", "GET", 1), "two rows"},
 	} {
 		reply := strings.Replace("*1\r\n"+getRow, test.old, test.new, 1)
 		if _, err := parseRows(reply); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q for %q: error %v, want %q", test.new, test.old, err, test.want)
+		}
+	}
+}
+
+// A spec that contradicts itself leads to no key; it does not keep the server's other commands out.
+func TestParse_specsThatLeadNowhere(t *testing.T) {
+	for _, test := range []struct{ old, new string }{
+		{"keystep\r\n:1", "keystep\r\n:0"},
+		{"index\r\n:1", "index\r\n:0"},
+		{"index\r\n:1", "index\r\n:-1"},
+		{"$5\r\nindex\r\n$4\r\nspec", "$7\r\nunknown\r\n$4\r\nspec"},
+		{"$5\r\nrange", "$7\r\nunknown"},
+		{"$5\r\nrange\r\n$4\r\nspec\r\n%3\r\n$7\r\nlastkey\r\n:0", "$6\r\nkeynum\r\n$4\r\nspec\r\n%3\r\n$8\r\nfirstkey\r\n:-1"},
+	} {
+		rows, err := parseRows(strings.Replace("*1\r\n"+getRow, test.old, test.new, 1))
+		if err != nil {
+			t.Errorf("%q: %v", test.new, err)
+			continue
+		}
+		if c := &rows[0].command; c.findsKeys() || !c.hidesKeys() {
+			t.Errorf("%q: %+v", test.new, c.KeySpecs)
+		}
+	}
+}
+
+// Rows of Redis 6 and before have no key specs, and ranges of modules may have nothing else.
+func TestParse_rowsOfOlderVersions(t *testing.T) {
+	six := "*7\r\n$5\r\nm.set\r\n:-3\r\n*2\r\n+write\r\n+denyoom\r\n:1\r\n:-1\r\n:2\r\n*1\r\n+@write\r\n"
+	two := "*6\r\n$5\r\nm.get\r\n:2\r\n*0\r\n:1\r\n:1\r\n:1\r\n"
+	none := "*6\r\n$6\r\nm.ping\r\n:1\r\n*0\r\n:0\r\n:0\r\n:0\r\n"
+	rows, err := parseRows("*3\r\n" + six + two + none)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := KeyRW | KeyAccess | KeyUpdate
+	get, ping, set := &rows[0].command, &rows[1].command, &rows[2].command
+	if want := []KeySpec{{Flags: flags, Begin: BeginIndex, Index: 1, Count: CountRange, Step: 1}}; !slices.Equal(get.KeySpecs, want) {
+		t.Errorf("m.get: %+v", get.KeySpecs)
+	}
+	want := []KeySpec{{Flags: flags, Begin: BeginIndex, Index: 1, Count: CountRange, LastKey: -1, Step: 2}}
+	if !slices.Equal(set.KeySpecs, want) || set.Flags != FlagWrite|FlagDenyOOM || set.Categories != categoryBits["write"] {
+		t.Errorf("m.set: %+v, flags %b, categories %b", set.KeySpecs, set.Flags, set.Categories)
+	}
+	if ping.HasKeys() {
+		t.Errorf("m.ping: %+v", ping.KeySpecs)
+	}
+	for _, row := range rows {
+		again, err := parseRows("*1\r\n*10\r\n" + row.command.info)
+		if err != nil || !isAlike(again[0], row) {
+			t.Errorf("%s is shown as %q: %v", row.command.Name, row.command.info, err)
+		}
+	}
+	for _, keys := range [][3]int16{{1, 0, 1}, {1, 1, 0}, {-1, 1, 1}, {2, 1, 1}} {
+		if k := rangeSpec(keys[0], keys[1], keys[2]); k.Begin != BeginUnknown {
+			t.Errorf("range %d: %+v", keys, k)
 		}
 	}
 }

@@ -1,9 +1,6 @@
 package command
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // Route is what the proxy does with a command. Every row has exactly one.
 type Route uint8
@@ -50,6 +47,7 @@ var policies = []policy{
 
 	{route: RouteKeyed, names: "xread xreadgroup", block: true},
 	{route: RouteKeyed, names: "msetnx"}, // all or nothing, which parts are not
+	{route: RouteKeyed, names: "spublish"},
 	{route: RouteSlotArg, names: "cluster|countkeysinslot cluster|getkeysinslot", argIndex: 2},
 
 	{route: RouteCursor, names: "scan", argIndex: 1},
@@ -108,58 +106,3 @@ var policyByName = func() map[string]*policy {
 	}
 	return m
 }()
-
-// setPolicy decides a row's route, after its keys are known. A line of its own comes first, then the default rules, then the container's
-// line. The rules: a command that blocks has none; one that has keys, or channels that are routed like keys, is RouteKeyed, or RouteSplit
-// if its tips ask for that and its arguments allow it; one without keys is a RouteBroadcast if its tips say how the replies are joined.
-// Where nothing says anything it is undecided, and an error if that is no route.
-func (c *Command) setPolicy(undecided Route) error {
-	p := policyByName[strings.ToLower(c.Name)]
-	if p == nil {
-		if c.Route, c.KeyStep = c.ruleOf(); c.Route != routeNone {
-			return nil
-		}
-	}
-	if p == nil && c.parent != nil {
-		p = policyByName[strings.ToLower(c.parent.Name)]
-	}
-	if p == nil {
-		if c.Route = undecided; undecided != routeNone {
-			return nil
-		}
-		return fmt.Errorf("no policy for %q, which has no keys or blocks: policy.go must name it", c.Name)
-	}
-	c.Route, c.KeyStep, c.ArgIndex, c.CursorLast, c.blockOption, c.Script = p.route, p.keyStep, p.argIndex, p.last, p.block, p.script
-	if p.response != ResponseDefaultKeyless {
-		c.Response = p.response
-	}
-	return nil
-}
-
-// ruleOf is the route that a command has by what the servers say of it, routeNone if that is not enough.
-func (c *Command) ruleOf() (r Route, keyStep uint8) {
-	switch {
-	case c.Flags&FlagBlocking != 0:
-		return routeNone, 0
-	case c.HasKeys():
-		if step := c.splitStep(); c.Request == RequestMultiShard && step != 0 && c.Response != ResponseSpecial {
-			return RouteSplit, step
-		}
-		return RouteKeyed, 0
-	case (c.Request == RequestAllShards || c.Request == RequestAllNodes) && c.Response != ResponseSpecial && c.parent == nil:
-		return RouteBroadcast, 0
-	}
-	return routeNone, 0
-}
-
-// splitStep is the number of arguments for each key if a request is nothing but keys, each with as many arguments; else 0.
-func (c *Command) splitStep() uint8 {
-	if len(c.KeySpecs) != 1 {
-		return 0
-	}
-	k := &c.KeySpecs[0]
-	if k.Begin != BeginIndex || k.Index != 1 || k.Count != CountRange || k.LastKey != -1 || k.Limit > 1 || k.Step < 1 || k.Step > 255 {
-		return 0
-	}
-	return uint8(k.Step)
-}

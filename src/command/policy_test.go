@@ -33,18 +33,6 @@ func TestContract_ROUTE2_everyRowHasARoute(t *testing.T) {
 	})
 }
 
-// A command without keys that nobody decided about must not get into a table.
-func TestPolicy_undecidedCommandIsAnError(t *testing.T) {
-	for _, c := range []Command{
-		{Name: "newcommand"},
-		{Name: "newblocker", Flags: FlagBlocking, KeySpecs: []KeySpec{{Begin: BeginIndex, Index: 1}}},
-	} {
-		if err := c.setPolicy(routeNone); err == nil || !strings.Contains(err.Error(), c.Name) {
-			t.Errorf("%s: error %v", c.Name, err)
-		}
-	}
-}
-
 // A name in the table that no server has is a slip of the pen.
 func TestPolicy_namesExist(t *testing.T) {
 	known := map[string]bool{}

@@ -67,7 +67,7 @@ func build(v Version) (*Table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", v.RowsFile(), err)
 	}
-	t, err := newTable(parsed, routeNone)
+	t, err := newTable(parsed, mustDecide)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", v.RowsFile(), err)
 	}
@@ -103,13 +103,9 @@ func (t *Table) Len() int { return len(t.rows) }
 // Row returns the row with an ID below Len, also a refused one.
 func (t *Table) Row(id uint16) *Command { return &t.rows[id] }
 
-// Extend returns a table that has the commands of a server's RESP3 reply to COMMAND besides its own: those of modules, or of a version
-// newer than any table. The IDs of the table's rows stay. A new command that has no keys and no line in policy.go is RouteLater.
-func (t *Table) Extend(reply []byte) (*Table, error) {
-	reported, err := parseRows(string(reply))
-	if err != nil {
-		return nil, fmt.Errorf("reply to COMMAND: %w", err)
-	}
+// Extend returns a table that has the commands of lists besides its own; of two by one name the first counts. The IDs of the table's rows
+// stay. It fails when they are too many.
+func (t *Table) Extend(lists ...*Rows) (*Table, error) {
 	known := map[string]bool{}
 	var rows []parsedRow
 	for i := range t.rows {
@@ -118,12 +114,19 @@ func (t *Table) Extend(reply []byte) (*Table, error) {
 			known[c.pattern.name] = true
 		}
 	}
-	for _, row := range reported {
-		if !known[row.command.pattern.name] {
-			rows = append(rows, row)
+	own := len(rows)
+	for _, list := range lists {
+		for _, row := range list.rows {
+			if !known[row.command.pattern.name] {
+				rows = append(rows, row)
+				known[row.command.pattern.name] = true
+			}
 		}
 	}
-	extended, err := newTable(rows, RouteLater)
+	if len(rows) == own {
+		return t, nil
+	}
+	extended, err := newTable(rows, openTo)
 	if err != nil {
 		return nil, err
 	}
@@ -131,8 +134,9 @@ func (t *Table) Extend(reply []byte) (*Table, error) {
 	return extended, nil
 }
 
-// newTable makes a table of parsed rows: it applies corrections and policy, and indexes what a client may call.
-func newTable(parsed []parsedRow, undecided Route) (*Table, error) {
+// newTable makes a table of parsed rows: it applies corrections and policy, and indexes what a client may call. Of what is neither in
+// policy.go nor covered by a default rule, undecided says the route.
+func newTable(parsed []parsedRow, undecided func(*Command) (Route, error)) (*Table, error) {
 	t := &Table{}
 	for i := range parsed {
 		t.rows = append(t.rows, parsed[i].command)

@@ -1,8 +1,6 @@
 package command
 
 import (
-	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -107,48 +105,6 @@ func TestContract_ROUTE2_keyIndexOfSingleKeyCommands(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestContract_ROUTE2_commandsThatOnlyTheBackendsKnow(t *testing.T) {
-	old := ForEngine("redis", 7, 0)
-	newer, err := dataFiles.ReadFile("data/" + Version{"redis", 8, 0}.RowsFile())
-	if err != nil {
-		t.Fatal(err)
-	}
-	module := strings.Replace(getRow, "$3\r\nget", "$8\r\nMOD.READ", 1)
-	keyless := "*10\r\n$8\r\nmod.list\r\n:1\r\n~1\r\n+fast\r\n:0\r\n:0\r\n:0\r\n~0\r\n~0\r\n~0\r\n~0\r\n"
-	header, rows, _ := strings.Cut(string(newer), "\r\n")
-	count, err := strconv.Atoi(header[1:])
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, err := old.Extend(fmt.Appendf(nil, "*%d\r\n%s%s%s", count+2, rows, module, keyless))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for id := range old.Len() {
-		was, is := old.Row(uint16(id)), table.Row(uint16(id))
-		if was.Name != is.Name || was.Route != is.Route || was.KeyIndex != is.KeyIndex || len(was.KeySpecs) != len(is.KeySpecs) {
-			t.Errorf("ID %d was %s, is %s", id, was.Name, is.Name)
-		}
-	}
-	for name, want := range map[string]Route{"hexpire": RouteKeyed, "vadd": RouteKeyed, "mod.read": RouteKeyed, "MOD.LIST": RouteLater} {
-		if old.Lookup([]byte(name)) != nil {
-			t.Errorf("%s is in the old table", name)
-		}
-		if c := table.Lookup([]byte(name)); c == nil || c.Route != want {
-			t.Errorf("%s: %v", name, c)
-		}
-	}
-	if c := table.LookupFull([]byte("object|encoding")); c == nil || c.KeyIndex != 2 || c.Parent() != table.Lookup([]byte("object")) {
-		t.Errorf("object|encoding: %v", c)
-	}
-	if c := table.Lookup([]byte("waitaof")); c != nil {
-		t.Errorf("waitaof is refused, but found")
-	}
-	if _, err := old.Extend([]byte("*1\r\n+x\r\n")); err == nil {
-		t.Errorf("a malformed reply is no error")
-	}
 }
 
 func BenchmarkLookup(b *testing.B) {

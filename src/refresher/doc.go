@@ -4,12 +4,12 @@
 //
 //	workers, sessions ── Wish ──► Run ◄──── outcome ──── round.run ──► askNode ─► converse ─► node
 //	                               │ ▲                    (one fetch)     ...         ...
-//	   topology.Refresh ◄─ step ───┤ └──── probes ──── probeAll ──► INFO server of nodes not yet known
+//	   topology.Refresh ◄─ step ───┤ └──── probes ──── probeAll ──► INFO server and COMMAND of nodes not yet known
 //	                               │
-//	                               └──► publish ──► Current (atomic pointer), subscribers
+//	                               └──► publish ──► Current and Commands (atomic pointers), subscribers
 //
-// One goroutine, Run, owns the machine, the versions and the log conditions. A fetch and a round of version probes run
-// beside it, at most one of each, and hand their results back over a channel. Run waits for both before it returns.
+// One goroutine, Run, owns the machine, the versions, the offer of commands and the log conditions. A fetch and a round of probes
+// run beside it, at most one of each, and hand their results back over a channel. Run waits for both before it returns.
 //
 // # A round
 //
@@ -20,6 +20,14 @@
 // taken only when no node does better. Where no node was good enough the bootstrap names are resolved again and what they
 // name is asked likewise.
 //
+// # Which commands are offered
+//
+// Every node is asked COMMAND once, and again when it has failed and comes back, or runs another version than before. What all
+// primaries describe alike and no built-in table has is added to the built-in commands of the nodes' version: commands of modules,
+// or of newer servers. A primary that does not tell its commands (its ACL, a reply that is none) has the built-in ones only, so
+// nothing is added; one that has not been reached yet, or has failed, is passed over. Configured commands are offered in any case.
+// The table changes only together with the map's epoch.
+//
 // # What is logged
 //
 //	condition                                         | level   | ends with
@@ -27,5 +35,7 @@
 //	slots without an owner                            | warning | every slot has an owner again
 //	a node's map is malformed                         | warning | (its next good map, unlogged)
 //	a node's name does not resolve                    | warning | name of a node resolves
-//	a node cannot be asked for its version            | warning | node can be reached
+//	a node cannot be asked for its program            | warning | node can be reached
+//	a node does not tell its commands                 | notice  | node tells its commands
+//	commands beyond the built-in ones are offered     | notice  | (other ones, or none, are offered)
 package refresher

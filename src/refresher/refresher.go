@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mithril/src/command"
 	"mithril/src/topology"
 )
 
@@ -29,6 +30,8 @@ type Options struct {
 	RequireFullCoverage bool
 	// AddressMap turns an announced "host:port" into the one to dial; nil changes nothing.
 	AddressMap func(announced string) string
+	// Extra holds the commands of the configuration. They are offered whatever the nodes tell of them.
+	Extra []*command.Rows
 	// Log takes each change of condition once; nil drops them.
 	Log *slog.Logger
 	// Rand spreads load and waits; nil takes a generator of its own.
@@ -52,6 +55,7 @@ type Refresher struct {
 	options Options
 
 	current    atomic.Pointer[topology.Snapshot]
+	commands   atomic.Pointer[command.Table]
 	fetches    atomic.Uint64
 	refreshes  atomic.Uint64
 	failures   atomic.Uint64
@@ -70,6 +74,7 @@ type Refresher struct {
 	probes       chan []probe
 	probing      bool
 	versions     versions
+	offer        offer
 	clusterEpoch uint64
 	conditions   conditions
 	tasks        sync.WaitGroup
@@ -105,6 +110,8 @@ func New(options Options) *Refresher {
 		versions:   newVersions(),
 		conditions: conditions{},
 	}
+	r.offer = newOffer(&r.options)
+	r.commands.Store(r.offer.table)
 	r.readyUntil.Store(notReady)
 	return r
 }
@@ -120,6 +127,10 @@ func dialTCP(ctx context.Context, addr string) (net.Conn, error) {
 
 // Current answers the published map, nil before the first. Any goroutine may call it.
 func (r *Refresher) Current() *topology.Snapshot { return r.current.Load() }
+
+// Commands answers the table of the commands that are offered. A new one is there before the map that is published with it. Any goroutine
+// may call it.
+func (r *Refresher) Commands() *command.Table { return r.commands.Load() }
 
 // Wish asks for a refresh. Any thread may call it as often as it likes: it never blocks, and from the first wish until the
 // next fetch begins it costs one load.
@@ -225,13 +236,8 @@ func (r *Refresher) take(ctx context.Context, result outcome) (event topology.Ev
 	}
 	r.clusterEpoch = result.best.clusterEpoch
 	r.versions.keep(snapshot)
-	if result.best.server.Version.Known() {
-		r.versions.known[result.best.addr] = result.best.server
-	}
-	r.versions.fill(snapshot)
-	if current := r.Current(); current == nil || !current.Equal(snapshot) {
-		r.publish(snapshot)
-	}
+	r.versions.hear(result.best.addr, result.best.server)
+	r.publish(snapshot)
 	r.askVersions(ctx)
 	if !snapshot.Complete() {
 		return topology.FetchedPartial, true
@@ -239,14 +245,23 @@ func (r *Refresher) take(ctx context.Context, result outcome) (event topology.Ev
 	return topology.FetchedFull, true
 }
 
+// publish completes a map by what is known of its nodes' programs, and publishes it with its commands if either is new.
 func (r *Refresher) publish(snapshot *topology.Snapshot) {
+	r.versions.fill(snapshot)
+	offer, current := r.offerFor(snapshot), r.Current()
+	if current != nil && current.Equal(snapshot) && offer.table == r.offer.table {
+		return
+	}
+	r.offer = offer
+	r.reportOffer()
+	r.commands.Store(offer.table)
 	snapshot.Epoch = 1
-	if current := r.Current(); current != nil {
+	if current != nil {
 		snapshot.Epoch = current.Epoch + 1
 	}
 	r.current.Store(snapshot)
 	r.options.Log.Debug("map published", "epoch", snapshot.Epoch, "nodes", len(snapshot.Nodes), "shards", len(snapshot.Shards),
-		"slots", snapshot.Covered, "engine", snapshot.Engine, "version", snapshot.Version.String())
+		"slots", snapshot.Covered, "engine", snapshot.Engine, "version", snapshot.Version.String(), "commands", offer.table.Len())
 	r.subscribersMu.Lock()
 	defer r.subscribersMu.Unlock()
 	for _, notify := range r.subscribers {
@@ -254,7 +269,7 @@ func (r *Refresher) publish(snapshot *topology.Snapshot) {
 	}
 }
 
-// askVersions begins to ask the nodes whose versions are not known, unless that is under way. It is apart from the fetch so
+// askVersions begins to ask the nodes whose programs are not known, unless that is under way. It is apart from the fetch so
 // that nodes which cannot be reached do not hold up the map.
 func (r *Refresher) askVersions(ctx context.Context) {
 	if r.probing {
@@ -268,7 +283,7 @@ func (r *Refresher) askVersions(ctx context.Context) {
 	r.tasks.Go(func() { r.probes <- r.probeAll(ctx, addrs) })
 }
 
-// takeProbes publishes the map again if the lowest version turns out to be another.
+// takeProbes publishes the map again if the lowest version or the commands turn out to be others.
 func (r *Refresher) takeProbes(ctx context.Context, probes []probe) {
 	if r.probing = false; ctx.Err() != nil {
 		return
@@ -276,13 +291,9 @@ func (r *Refresher) takeProbes(ctx context.Context, probes []probe) {
 	r.reportProbes(probes)
 	for _, probe := range probes {
 		if probe.failure == nil {
-			r.versions.known[probe.addr] = probe.server
+			r.versions.learn(probe)
 		}
 	}
-	current := r.Current()
-	snapshot := *current
-	r.versions.fill(&snapshot)
-	if !current.Equal(&snapshot) {
-		r.publish(&snapshot)
-	}
+	snapshot := *r.Current()
+	r.publish(&snapshot)
 }

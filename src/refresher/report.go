@@ -17,11 +17,13 @@ type subject struct {
 var (
 	theMap      = subject{about: "map"}
 	theCoverage = subject{about: "coverage"}
+	theCommands = subject{about: "commands"}
 )
 
 func answerOf(addr string) subject { return subject{"answer", addr} }
 func nameOf(addr string) subject   { return subject{"name", addr} }
 func reachOf(addr string) subject  { return subject{"reach", addr} }
+func tellOf(addr string) subject   { return subject{"tell", addr} }
 
 // fine is the state in which every subject starts.
 const fine = ""
@@ -113,19 +115,42 @@ func (r *Refresher) reportNodes(result outcome) {
 	r.conditions.keep(concerned)
 }
 
-// reportProbes logs nodes that the cluster announces and that cannot be asked, a sign of addresses that are not for us.
+// reportProbes logs nodes that the cluster announces and that cannot be asked, a sign of addresses that are not for us, and
+// those that do not tell their commands.
 func (r *Refresher) reportProbes(probes []probe) {
 	for _, probe := range probes {
-		switch {
-		case probe.failure == nil:
-			if r.conditions.becomes(reachOf(probe.addr), fine) {
-				r.options.Log.Info("node can be reached", "node", probe.addr)
+		if probe.failure != nil {
+			if r.conditions.becomes(reachOf(probe.addr), probe.failure.kind.String()) {
+				r.options.Log.Warn("node that the cluster announces cannot be asked; address-map helps if the address is not meant for here",
+					"node", probe.addr, "condition", probe.failure.kind.String(), "cause", probe.failure.err)
 			}
-		case r.conditions.becomes(reachOf(probe.addr), probe.failure.kind.String()):
-			r.options.Log.Warn("node that the cluster announces cannot be asked; address-map helps if the address is not meant for here",
-				"node", probe.addr, "condition", probe.failure.kind.String(), "cause", probe.failure.err)
+			continue
+		}
+		if r.conditions.becomes(reachOf(probe.addr), fine) {
+			r.options.Log.Info("node can be reached", "node", probe.addr)
+		}
+		if probe.untold == nil {
+			if r.conditions.becomes(tellOf(probe.addr), fine) {
+				r.options.Log.Info("node tells its commands", "node", probe.addr)
+			}
+		} else if r.conditions.becomes(tellOf(probe.addr), "untold") {
+			r.options.Log.Info("node does not tell its commands: only built-in and configured ones are offered", "node", probe.addr,
+				"cause", probe.untold)
 		}
 	}
+}
+
+// reportOffer logs which commands are offered besides the built-in ones.
+func (r *Refresher) reportOffer() {
+	names := r.offer.added()
+	if !r.conditions.becomes(theCommands, names) {
+		return
+	}
+	if names == fine {
+		r.options.Log.Info("no more commands than the built-in ones are offered")
+		return
+	}
+	r.options.Log.Info("commands beyond the built-in ones are offered", "names", names)
 }
 
 // causes joins failures into one text, each once.

@@ -2,24 +2,28 @@ package refresher
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
+	"mithril/src/command"
 	"mithril/src/topology"
 )
 
-// probesMax bounds how many nodes are asked for their version at one time.
+// probesMax bounds how many nodes are asked for their programs at one time.
 const probesMax = 8
 
-// versions remembers what program each node runs. A node that answers for the map tells it on the way; the others are asked
-// once, and again only when they fail and come back.
+// versions remembers what program each node runs and which commands it has. All are asked once, and again only when they fail
+// and come back.
 type versions struct {
-	known map[string]topology.Server // by address
-	tried map[string]time.Time       // by address, when a node without an entry above was last asked
+	known    map[string]topology.Server // by address; a node that answers for the map tells this on the way
+	commands map[string]*command.Rows   // by address, of the nodes that have been asked; lists that are equal are one
+	tried    map[string]time.Time       // by address, when a node without an entry above was last asked
 }
 
 func newVersions() versions {
-	return versions{known: map[string]topology.Server{}, tried: map[string]time.Time{}}
+	return versions{known: map[string]topology.Server{}, commands: map[string]*command.Rows{}, tried: map[string]time.Time{}}
 }
 
 // keep forgets nodes that left the map or failed: who comes back may run another version.
@@ -30,16 +34,49 @@ func (v *versions) keep(snapshot *topology.Snapshot) {
 			alive[snapshot.Nodes[i].Addr] = true
 		}
 	}
-	for addr := range v.known {
-		if !alive[addr] {
-			delete(v.known, addr)
+	forget(v.known, alive)
+	forget(v.commands, alive)
+	forget(v.tried, alive)
+}
+
+// forget deletes what is not alive.
+func forget[T any](about map[string]T, alive map[string]bool) {
+	maps.DeleteFunc(about, func(addr string, _ T) bool { return !alive[addr] })
+}
+
+// hear takes in what a node says on the way, if it does. One that runs another version than before has been restarted.
+func (v *versions) hear(addr string, server topology.Server) {
+	if !server.Version.Known() {
+		return
+	}
+	if last, known := v.known[addr]; known && last != server {
+		delete(v.commands, addr)
+		delete(v.tried, addr)
+	}
+	v.known[addr] = server
+}
+
+// learn takes in what a node has answered.
+func (v *versions) learn(p probe) {
+	v.known[p.addr] = p.server
+	for _, other := range v.commands {
+		if other.Equal(p.commands) {
+			p.commands = other
+			break
 		}
 	}
-	for addr := range v.tried {
-		if !alive[addr] {
-			delete(v.tried, addr)
+	v.commands[p.addr] = p.commands
+}
+
+// told answers the commands of a map's primaries, as far as they have been asked, each list once.
+func (v *versions) told(snapshot *topology.Snapshot) (lists []*command.Rows) {
+	for _, shard := range snapshot.Shards {
+		list, asked := v.commands[snapshot.Nodes[shard.Primary].Addr]
+		if asked && !slices.Contains(lists, list) {
+			lists = append(lists, list)
 		}
 	}
+	return lists
 }
 
 // missing answers the nodes to ask now: none of them twice within a period, since a node that the cluster can reach and the
@@ -48,7 +85,7 @@ func (v *versions) missing(snapshot *topology.Snapshot, now time.Time, period ti
 	for i := range snapshot.Nodes {
 		addr := snapshot.Nodes[i].Addr
 		tried, asked := v.tried[addr]
-		_, known := v.known[addr]
+		_, known := v.commands[addr]
 		if known || snapshot.Nodes[i].Health == topology.Failed || asked && now.Sub(tried) < period {
 			continue
 		}
@@ -72,12 +109,14 @@ func (v *versions) fill(snapshot *topology.Snapshot) {
 
 // probe is what one node said of its program.
 type probe struct {
-	addr    string
-	server  topology.Server
-	failure *failure
+	addr     string
+	server   topology.Server
+	commands *command.Rows // empty if the node does not tell
+	untold   error         // why it does not
+	failure  *failure
 }
 
-// probeAll asks nodes for their versions.
+// probeAll asks nodes for their programs.
 func (r *Refresher) probeAll(ctx context.Context, addrs []string) []probe {
 	probes := make([]probe, len(addrs))
 	places := make(chan struct{}, probesMax)
@@ -93,10 +132,11 @@ func (r *Refresher) probeAll(ctx context.Context, addrs []string) []probe {
 	return probes
 }
 
+// probeNode asks one node. Key specs are told in RESP3 only.
 func (r *Refresher) probeNode(ctx context.Context, addr string) probe {
 	ctx, cancel := context.WithTimeout(ctx, r.options.Timeout)
 	defer cancel()
-	replies, fail := r.converse(ctx, addr, []string{"INFO", "server"})
+	replies, fail := r.converse(ctx, addr, []string{"INFO", "server"}, []string{"HELLO", "3"}, []string{"COMMAND"})
 	if fail != nil {
 		return probe{addr: addr, failure: fail}
 	}
@@ -104,5 +144,9 @@ func (r *Refresher) probeNode(ctx context.Context, addr string) probe {
 	if err != nil {
 		return probe{addr: addr, failure: &failure{refused, addr, err}}
 	}
-	return probe{addr: addr, server: server}
+	p := probe{addr: addr, server: server}
+	if p.commands, p.untold = command.ParseRows(replies[2]); p.untold != nil {
+		p.commands = &command.Rows{}
+	}
+	return p
 }
