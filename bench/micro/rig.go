@@ -62,9 +62,10 @@ func NewRig() *Rig {
 	r.Ring = NewRing(arena, nodes)
 	r.Worker = worker.New(worker.Options{
 		Ring: r.Ring, Arena: arena, Listeners: []ring.Socket{listener}, Shared: &r.shared, Board: &r.board,
-		Log:     slog.New(slog.DiscardHandler),
-		Session: session.Env{Limits: resp.Authenticated, FreshLimits: resp.Unauthenticated},
-		Table:   command.ForEngine(topology.EngineRedis, 7, 0), Lanes: 1, MaxRedirects: 7, MaxClients: 10,
+		Log:      slog.New(slog.DiscardHandler),
+		Session:  session.Env{Limits: resp.Authenticated, FreshLimits: resp.Unauthenticated},
+		Commands: func() *command.Table { return command.ForEngine(topology.EngineRedis, 7, 0) },
+		Lanes:    1, MaxRedirects: 7, MaxClients: 10,
 		Topology: func() *topology.Snapshot { return &r.slots }, Wish: func() {}, Resolve: resolve, Admin: &admin.Server{},
 	})
 	r.Ring.Accept()

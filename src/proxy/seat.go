@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"mithril/src/buf"
-	"mithril/src/command"
 	"mithril/src/conf"
 	"mithril/src/pipe"
 	"mithril/src/resp"
@@ -175,7 +174,6 @@ func (p *Proxy) newWorker(s *seat) *worker.Worker {
 			},
 			Server: session.Server{Name: "redis", Version: unknownVersion},
 		},
-		Table:   command.ForEngine("redis", 0, 0),
 		Backend: pipe.Credentials{User: c.BackendAuthUser, Pass: c.BackendAuthPass},
 		Lanes:   c.BackendConns, Protected: c.ProtectedMode && c.RequirePass == "",
 		PrivateMax:  max(1, c.PrivateConnsPerNode/len(p.seats)),
@@ -183,7 +181,7 @@ func (p *Proxy) newWorker(s *seat) *worker.Worker {
 		BackendTimeout: int64(c.BackendTimeoutMs) * msec, MaxRedirects: c.MaxRedirects, MaxClients: p.clients,
 		AcceptBurst: int64(acceptBurst * c.WorkerThreads * len(c.Bind)),
 		Picker:      pickers[c.KeylessPicker], Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())),
-		Topology: p.refresher.Current, Wish: p.refresher.Wish,
+		Topology: p.refresher.Current, Commands: p.refresher.Commands, Wish: p.refresher.Wish,
 		Resolve: p.resolve, Admin: p.admin,
 	})
 }

@@ -116,9 +116,10 @@ func newEnds(t *testing.T) (*Worker, *ends) {
 	e := &ends{arena: arena, events: make([]ring.Event, 0, 64)}
 	w := New(Options{
 		Ring: e, Arena: arena, Listeners: []ring.Socket{listenerEnd}, Shared: &Shared{}, Board: &stats.Board{},
-		Log:     slog.New(slog.DiscardHandler),
-		Session: session.Env{Limits: resp.Authenticated, FreshLimits: resp.Unauthenticated},
-		Table:   command.ForEngine(topology.EngineRedis, 7, 0), Lanes: 1, MaxClients: 10, PrivateMax: 10,
+		Log:      slog.New(slog.DiscardHandler),
+		Session:  session.Env{Limits: resp.Authenticated, FreshLimits: resp.Unauthenticated},
+		Commands: func() *command.Table { return command.ForEngine(topology.EngineRedis, 7, 0) },
+		Lanes:    1, MaxClients: 10, PrivateMax: 10,
 		Topology: func() *topology.Snapshot { return slots }, Wish: func() {}, Admin: &admin.Server{},
 		Resolve: func([]byte, uint16, netip.AddrPort) (netip.AddrPort, bool) { return addr, true },
 	})

@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"mithril/src/command"
 	"mithril/src/pipe"
 	"mithril/src/ring"
 	"mithril/src/session"
@@ -170,14 +169,12 @@ func (w *Worker) drain() {
 	}
 }
 
-// adoptVersion makes the sessions speak the version of the backends.
+// adoptVersion makes the sessions speak the version of the backends, and know their commands.
 func (w *Worker) adoptVersion(t *topology.Snapshot) {
-	if !t.Version.Known() {
-		return
-	}
-	w.env.Server.Name = t.Engine
-	w.env.Server.Version = t.Version.String()
-	if table := command.ForEngine(t.Engine, t.Version.Major, t.Version.Minor); table != w.env.Table {
+	if table := w.Commands(); table != w.env.Table {
 		w.env.UseTable(table)
+	}
+	if t.Version.Known() {
+		w.env.Server.Name, w.env.Server.Version = t.Engine, t.Version.String()
 	}
 }

@@ -28,7 +28,7 @@ const (
 )
 
 // Options is what a worker is made of. Everything it names is the worker's alone,
-// except Shared, Topology and Log.
+// except Shared, Topology, Commands and Log.
 type Options struct {
 	Number    int
 	Ring      ring.Ring
@@ -39,7 +39,6 @@ type Options struct {
 	Log       *slog.Logger // never used per request
 
 	Session   session.Env // limits and password; the worker fills in the rest
-	Table     *command.Table
 	Backend   pipe.Credentials
 	Lanes     int  // connections per node and protocol
 	Protected bool // only loopback peers are served
@@ -60,6 +59,9 @@ type Options struct {
 
 	// Topology returns the current map, nil before the first. It is called once a turn.
 	Topology func() *topology.Snapshot
+	// Commands returns the commands that go with the current map, and before the first one
+	// those to begin with. It is called once a map.
+	Commands func() *command.Table
 	// Wish asks for a refresh of the map.
 	Wish func()
 	// Resolve turns an address as nodes name it into one to dial. It must not block.
@@ -158,7 +160,7 @@ func New(o Options) *Worker {
 	}
 	w.env.Arena = o.Arena
 	w.env.Counters = &w.counters
-	w.env.UseTable(o.Table)
+	w.env.UseTable(o.Commands())
 	for i := range w.route {
 		w.route[i] = noNode
 	}
