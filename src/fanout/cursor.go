@@ -84,14 +84,10 @@ const errCursor = "-ERR a node has returned a cursor that this proxy cannot pass
 func (j *Join) step(a *buf.Arena) (buf.Slice, bool) {
 	reply := j.replies[0]
 	bytes := a.Bytes(reply)
-	n, at, ok := resp.ArrayHeader(bytes)
-	if !ok || n != 2 {
+	at, end, ok := j.place.find(bytes)
+	if !ok {
 		a.Retain(reply.Block) // an error, or a reply without a cursor
 		return reply, true
-	}
-	end := at + resp.NextElement(bytes[at:])
-	if j.place == CursorLast {
-		at, end = end, len(bytes)
 	}
 	node, ok := j.nodeCursor(bytes[at:end])
 	if !ok {
@@ -118,6 +114,21 @@ func (j *Join) step(a *buf.Arena) (buf.Slice, bool) {
 	invariant.Assert(len(dst)+len(bytes)-end == size, "fanout: reply with another cursor has another size than planned")
 	copy(a.Bytes(out)[len(dst):], bytes[end:])
 	return out, true
+}
+
+// find tells where in a reply its cursor is. FT.AGGREGATE gives none unless it is asked for one; the last of two elements is
+// a row of results then.
+func (p CursorPlace) find(reply []byte) (at, end int, ok bool) {
+	n, at, ok := resp.ArrayHeader(reply)
+	if !ok || n != 2 || reply[0] != '*' {
+		return 0, 0, false
+	}
+	end = at + resp.NextElement(reply[at:])
+	if p == CursorLast {
+		at, end = end, len(reply)
+		return at, end, reply[at] == ':'
+	}
+	return at, end, true
 }
 
 // nodeCursor reads the cursor that a node has given.
