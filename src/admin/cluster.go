@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"bytes"
 	"crypto/sha1"
 	"encoding/hex"
 	"fmt"
@@ -70,6 +71,34 @@ func (s *Server) clusterKeyslot(dst []byte, q *Query) []byte {
 
 // clusterLinks answers for a node that has no peers.
 func (s *Server) clusterLinks(dst []byte, _ *Query) []byte { return resp.AppendArray(dst, 0) }
+
+// clusterReplicas answers for the virtual node, which has no replicas. It knows no other node.
+func (s *Server) clusterReplicas(dst []byte, q *Query) []byte {
+	if !s.isMyself(q, q.Arg(2)) {
+		return appendUnknownNode(dst, q.Arg(2))
+	}
+	return resp.AppendArray(dst, 0)
+}
+
+// clusterCountFailureReports answers how many nodes report that one has failed.
+func (s *Server) clusterCountFailureReports(dst []byte, q *Query) []byte {
+	if !s.isMyself(q, q.Arg(2)) {
+		return appendUnknownNode(dst, q.Arg(2))
+	}
+	return resp.AppendInt(dst, 0)
+}
+
+func (s *Server) isMyself(q *Query, id []byte) bool { return string(id) == s.node(q).id }
+
+func appendUnknownNode(dst, id []byte) []byte {
+	return resp.AppendError(dst, "ERR Unknown node "+cString(id))
+}
+
+// cString is an argument as servers repeat it in errors: up to a NUL byte.
+func cString(arg []byte) string {
+	text, _, _ := bytes.Cut(arg, []byte{0})
+	return string(text)
+}
 
 // clusterNodes answers with the one line of the virtual node: id, host:port@bus[,name],
 // flags, primary, ping sent, pong received, epoch, link state, slots.

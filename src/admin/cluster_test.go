@@ -45,6 +45,22 @@ func TestContract_ROUTE9_ClusterAsOnServers(t *testing.T) {
 	})
 }
 
+// TestContract_ROUTE9_ReplicasAsOnServers: the virtual node has no replicas, nobody says that it has
+// failed, and there is no other node.
+func TestContract_ROUTE9_ReplicasAsOnServers(t *testing.T) {
+	eachServer(t, func(t *testing.T, real *peer, own *rig) {
+		for _, name := range []string{"REPLICAS", "SLAVES", "COUNT-FAILURE-REPORTS", "replicas"} {
+			ofReal := real.bytes("CLUSTER", name, bulk(t, real.bytes("CLUSTER", "MYID")))
+			ofOwn := own.bytes("CLUSTER", name, bulk(t, own.bytes("CLUSTER", "MYID")))
+			equal(t, []string{"CLUSTER", name, "its own id"}, ofOwn, ofReal)
+			for _, id := range []string{strings.Repeat("a", 40), "", "a\r\nb\x00c", "%s\xff", strings.Repeat("x", 1000)} {
+				request := []string{"CLUSTER", name, id}
+				equal(t, request, own.bytes(request...), real.bytes(request...))
+			}
+		}
+	})
+}
+
 // TestContract_ROUTE9_HostNameAsOnServers compares a host name as announce-addr with a
 // node that prefers to be called by its name.
 func TestContract_ROUTE9_HostNameAsOnServers(t *testing.T) {

@@ -27,25 +27,36 @@ type Server struct {
 
 	// CPU returns the processor time that the process has used, in seconds (getrusage).
 	CPU func() (sys, user float64)
+	// Clock returns the time of day, in microseconds since 1970.
+	Clock func() int64
 }
 
 // answers are the commands that Server answers, by their full names.
 var answers = map[string]func(s *Server, dst []byte, q *Query) []byte{
-	"command":           (*Server).command,
-	"command|count":     (*Server).commandCount,
-	"command|info":      (*Server).commandInfo,
-	"command|docs":      (*Server).commandDocs,
-	"config|get":        (*Server).configGet,
-	"cluster|info":      (*Server).clusterInfo,
-	"cluster|keyslot":   (*Server).clusterKeyslot,
-	"cluster|links":     (*Server).clusterLinks,
-	"cluster|myid":      (*Server).clusterMyID,
-	"cluster|myshardid": (*Server).clusterMyShardID,
-	"cluster|nodes":     (*Server).clusterNodes,
-	"cluster|shards":    (*Server).clusterShards,
-	"cluster|slots":     (*Server).clusterSlots,
-	"info":              (*Server).info,
-	"role":              (*Server).role,
+	"command":                       (*Server).command,
+	"command|count":                 (*Server).commandCount,
+	"command|info":                  (*Server).commandInfo,
+	"command|docs":                  (*Server).commandDocs,
+	"config|get":                    (*Server).configGet,
+	"cluster|count-failure-reports": (*Server).clusterCountFailureReports,
+	"cluster|info":                  (*Server).clusterInfo,
+	"cluster|keyslot":               (*Server).clusterKeyslot,
+	"cluster|links":                 (*Server).clusterLinks,
+	"cluster|myid":                  (*Server).clusterMyID,
+	"cluster|myshardid":             (*Server).clusterMyShardID,
+	"cluster|nodes":                 (*Server).clusterNodes,
+	"cluster|replicas":              (*Server).clusterReplicas,
+	"cluster|shards":                (*Server).clusterShards,
+	"cluster|slaves":                (*Server).clusterReplicas,
+	"cluster|slots":                 (*Server).clusterSlots,
+	"info":                          (*Server).info,
+	"latency|doctor":                (*Server).latencyDoctor,
+	"latency|graph":                 (*Server).latencyGraph,
+	"latency|history":               (*Server).latencyHistory,
+	"latency|latest":                (*Server).latencyLatest,
+	"latency|reset":                 (*Server).latencyReset,
+	"role":                          (*Server).role,
+	"time":                          (*Server).time,
 }
 
 // Answer appends the reply to q. The arity of q has been checked.

@@ -121,6 +121,7 @@ func (p *Proxy) newAdmin() *admin.Server {
 	s := &admin.Server{
 		Conf: p.conf, RunID: p.runID, PID: os.Getpid(), OS: sys.System(),
 		Engine: p.engine, MaxClients: p.clients, Map: p.refresher.Current, CPU: sys.ProcessorTime,
+		Clock: func() int64 { return time.Now().UnixMicro() },
 	}
 	for range p.conf.WorkerThreads {
 		s.Boards = append(s.Boards, &stats.Board{})
