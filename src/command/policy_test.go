@@ -67,7 +67,7 @@ func TestContract_ROUTE4_routes(t *testing.T) {
 			{"get set hset incr rename smove bitop sort lcs copy pfmerge sinterstore eval xread", RouteKeyed, ResponseDefaultHashslot, 0},
 			{"object|encoding memory|usage xgroup|create xinfo|stream", RouteKeyed, ResponseDefaultHashslot, 0},
 			{"cluster|countkeysinslot cluster|getkeysinslot", RouteSlotArg, ResponseDefaultKeyless, 0},
-			{"hello time client|id command|docs cluster|nodes config|get", RouteLocal, ResponseDefaultKeyless, 0},
+			{"hello time client|id client|reply command|docs cluster|nodes config|get", RouteLocal, ResponseDefaultKeyless, 0},
 			{"lolwut object|help xgroup|help cluster|help", RouteAny, ResponseDefaultKeyless, 0},
 			{"multi exec subscribe client|tracking", RouteLater, ResponseDefaultKeyless, 0},
 			{"keys", RouteBroadcast, ResponseDefaultKeyless, 0},

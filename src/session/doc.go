@@ -6,7 +6,8 @@
 //	client <--Out-- [in order] <-- emit <-- Answer(seq, reply), in any order
 //
 // The window is the ring of requests that are accepted and not yet answered. A reply
-// that arrives at its head goes out at once, an early one is parked at its entry.
+// that arrives at its head goes out at once, an early one is parked at its entry. The reply
+// to a silent request (CLIENT REPLY) is taken in the same way, and goes nowhere.
 //
 // States of a session:
 //

@@ -14,6 +14,10 @@ func (s *Session) Answer(env *Env, seq uint32, reply buf.Slice) {
 	e := s.window.at(seq)
 	s.unbounce(e)
 	s.learn(int(reply.Len))
+	if e.silent {
+		s.swallow(env, seq, env.Arena.Bytes(reply))
+		return
+	}
 	if seq == s.window.head {
 		s.window.head++
 		s.owe(env, int64(reply.Len))
@@ -38,19 +42,22 @@ func (s *Session) AnswerPart(env *Env, seq uint32, part buf.Slice, last bool) {
 		return
 	}
 	invariant.Assert(s.IsNext(seq), "session: part of a reply out of order")
-	s.owe(env, int64(part.Len))
+	e := s.window.at(seq)
 	s.partial += int(part.Len)
-	if !s.out.Put(env.Arena, part) {
-		s.Kill("out of memory for a reply")
-		return
+	if !e.silent {
+		s.owe(env, int64(part.Len))
+		if !s.out.Put(env.Arena, part) {
+			s.Kill("out of memory for a reply")
+			return
+		}
+		s.checkHard(env)
 	}
-	s.checkHard(env)
 	if !last {
 		return
 	}
 	s.learn(s.partial)
 	s.partial = 0
-	s.unbounce(s.window.at(seq))
+	s.unbounce(e)
 	s.window.head++
 	s.unpark(env)
 }
@@ -69,16 +76,19 @@ func (s *Session) AnswerBytes(env *Env, seq uint32, reply []byte) {
 	if s.state == Dead {
 		return
 	}
+	e := s.window.at(seq)
+	s.unbounce(e)
+	if e.silent {
+		s.swallow(env, seq, reply)
+		return
+	}
 	if seq == s.window.head {
-		s.unbounce(s.window.at(seq))
 		s.window.head++
 		s.owe(env, int64(len(reply)))
 		s.writeBytes(env, reply)
 		s.unpark(env)
 		return
 	}
-	e := s.window.at(seq)
-	s.unbounce(e)
 	if kept, ok := s.shelf.Put(env.Arena, reply); ok {
 		s.parkKept(env, e, kept)
 	} else {
@@ -88,7 +98,7 @@ func (s *Session) AnswerBytes(env *Env, seq uint32, reply []byte) {
 
 // TurnAway answers a client before it has asked anything, and ends the session.
 func (s *Session) TurnAway(env *Env, reply []byte) {
-	s.AnswerBytes(env, s.window.push(), reply)
+	s.AnswerBytes(env, s.open(), reply)
 	s.drain(env)
 }
 
@@ -128,6 +138,9 @@ func (s *Session) unpark(env *Env) {
 		}
 		w.head++
 		w.parked--
+		if e.silent {
+			continue
+		}
 		s.write(env, e.reply)
 		env.Arena.Release(e.reply.Block)
 	}

@@ -195,7 +195,7 @@ func (s *Session) Accept(env *Env, c *command.Command) uint32 {
 	env.Counters.Commands++
 	s.LastCommand = c
 	s.consume(env)
-	return s.window.push()
+	return s.open()
 }
 
 // refuse answers a violation of the protocol, behind every earlier reply, and ends
@@ -203,6 +203,6 @@ func (s *Session) Accept(env *Env, c *command.Command) uint32 {
 func (s *Session) refuse(env *Env, v resp.Violation) {
 	env.Counters.ProtocolErrors++
 	env.Reply = v.AppendError(env.Reply[:0])
-	s.AnswerBytes(env, s.window.push(), env.Reply)
+	s.AnswerBytes(env, s.open(), env.Reply)
 	s.drain(env)
 }

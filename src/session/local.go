@@ -55,6 +55,7 @@ var locals = map[string]*local{
 	"client|setinfo":  {answer: (*Session).clientSetInfo},
 	"client|no-evict": {answer: (*Session).clientNoEvict},
 	"client|no-touch": {answer: (*Session).clientNoTouch},
+	"client|reply":    {answer: (*Session).clientReply},
 }
 
 // UseTable makes the sessions understand the commands of t.

@@ -83,7 +83,8 @@ type Session struct {
 	intake  intake
 	collect bool // the unfinished request cannot be passed on before it is whole
 	window  window
-	bounced uint32 // entries that are bounced
+	bounced uint32  // entries that are bounced
+	silence silence // of the requests to come
 
 	in     buf.Inbox
 	scan   resp.RequestScanner
@@ -204,7 +205,7 @@ func (s *Session) Free(env *Env) {
 	s.shelf.Drop(env.Arena)
 	s.dropInline(env)
 	for i := s.window.head; i != s.window.tail; i++ {
-		if e := s.window.at(i); e.parked {
+		if e := s.window.at(i); e.parked && !e.silent {
 			env.Arena.Release(e.reply.Block)
 		}
 	}

@@ -106,6 +106,7 @@ func (s *Session) nextPart(env *Env) Intent {
 		case resp.Complete:
 			s.frame = n
 			s.takeIn(intakeWhole)
+			s.spend()
 			return Intent{Kind: Part, Frame: view.Sub(0, uint32(n)), Last: true}
 		case resp.Invalid:
 			s.refusePart(env)

@@ -17,6 +17,7 @@ type entry struct {
 	reply   buf.Slice // when parked; holds one reference
 	parked  bool
 	bounced bool // redirected and not answered since
+	silent  bool // its reply does not go out
 }
 
 // window is the ring of accepted, unanswered requests, numbered head..tail-1. Numbers

@@ -308,6 +308,9 @@ func (w *Worker) breaksOff(r pipe.Request) bool {
 		return false
 	}
 	c.download = 0
+	if c.IsSilent(r.Seq) {
+		return false // nothing of it has gone out
+	}
 	c.Kill("the connection to the node was lost inside a reply")
 	w.touch(c)
 	w.Arena.Release(r.Frame.Block)
