@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"mithril/src/buf"
-	"mithril/src/invariant"
 	"mithril/src/resp"
 )
 
@@ -81,21 +80,20 @@ const errCursor = "-ERR a node has returned a cursor that this proxy cannot pass
 
 // step makes the cursor in the node's reply one of the walk. Behind the last key of a shard
 // the next one follows.
-func (j *Join) step(a *buf.Arena) (buf.Slice, bool) {
-	reply := j.replies[0]
+func (j *Join) step(a *buf.Arena, out *buf.Gather) bool {
+	reply := j.parts[0].reply
 	bytes := a.Bytes(reply)
 	at, end, ok := j.place.find(bytes)
 	if !ok {
-		a.Retain(reply.Block) // an error, or a reply without a cursor
-		return reply, true
+		return out.Put(a, reply) // without a cursor
 	}
 	node, ok := j.nodeCursor(bytes[at:end])
 	if !ok {
-		return refuse(a, errMerge)
+		return refuse(a, out, errMerge)
 	}
 	cursor, ok := j.next(node)
 	if !ok {
-		return refuse(a, errCursor)
+		return refuse(a, out, errCursor)
 	}
 	var digits [20]byte
 	var line [32]byte
@@ -103,21 +101,17 @@ func (j *Join) step(a *buf.Arena) (buf.Slice, bool) {
 	if j.place == CursorFirst {
 		element = resp.AppendBulk(line[:0], strconv.AppendUint(digits[:0], cursor, 10))
 	}
-	size := at + len(element) + len(bytes) - end
-	b, ok := a.Alloc(size)
-	if !ok {
-		return buf.Slice{Block: buf.NoBlock}, false
+	if !out.Put(a, reply.Sub(0, uint32(at))) {
+		return false
 	}
-	out := a.Whole(b).Sub(0, uint32(size))
-	dst := append(a.Bytes(out)[:0], bytes[:at]...)
-	dst = append(dst, element...)
-	invariant.Assert(len(dst)+len(bytes)-end == size, "fanout: reply with another cursor has another size than planned")
-	copy(a.Bytes(out)[len(dst):], bytes[end:])
-	return out, true
+	if _, ok = out.Append(a, element); !ok {
+		return false
+	}
+	return end == len(bytes) || out.Put(a, reply.Sub(uint32(end), uint32(len(bytes)-end)))
 }
 
-// find tells where in a reply its cursor is. FT.AGGREGATE gives none unless it is asked for one; the last of two elements is
-// a row of results then.
+// find tells where in a reply its cursor is. FT.AGGREGATE gives none unless it is asked for
+// one; the last of two elements is a row of results then.
 func (p CursorPlace) find(reply []byte) (at, end int, ok bool) {
 	n, at, ok := resp.ArrayHeader(reply)
 	if !ok || n != 2 || reply[0] != '*' {

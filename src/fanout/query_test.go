@@ -18,15 +18,9 @@ func TestContract_ROUTE6_CursorsOfQueries(t *testing.T) {
 		{"*2\r\n" + results + ":281474976710656\r\n", errCursor},
 		{"*2\r\n" + results + ":-1\r\n", errMerge},
 	} {
-		a := newArena(t)
-		var j Join
-		j.BeginCursor(w, 2, CursorLast, 1, 1)
-		put(t, a, &j, 0, test.reply)
-		reply, ok := j.Result(a)
-		if got := string(a.Bytes(reply)); !ok || got != test.want {
+		if got := step(t, w, 2, CursorLast, test.reply); got != test.want {
 			t.Errorf("%q becomes %q, want %q", test.reply, got, test.want)
 		}
-		a.Release(reply.Block)
 	}
 	rank, node, ok := w.Read([]byte("6192449487634439"))
 	if rank != 2 || node != 7 || !ok {

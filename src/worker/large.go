@@ -142,7 +142,7 @@ func (w *Worker) abortUpload(c *client) {
 // decide says what becomes of a reply that begins to arrive and is not short.
 func (w *Worker) decide(b *backend, r *pipe.Reply) {
 	if r.Owner.Kind() == kindJoin {
-		b.TakeWhole() // its elements go between those of other nodes
+		b.TakeParts()
 		return
 	}
 	c := w.clients.get(r.Owner)
@@ -208,6 +208,10 @@ func (w *Worker) decideEarly() {
 // deliverPart passes a part of a large reply on.
 func (w *Worker) deliverPart(b *backend, r *pipe.Reply, last bool) {
 	b.Touch(w.now)
+	if r.Owner.Kind() == kindJoin {
+		w.extendPart(b, r, last)
+		return
+	}
 	c := w.clients.get(r.Owner)
 	if c == nil || c.end.state != endOpen {
 		return
@@ -303,6 +307,9 @@ func (w *Worker) endDownload(c *client) {
 
 // breaksOff says that the client has a part of the reply to r already, and ends it.
 func (w *Worker) breaksOff(r pipe.Request) bool {
+	if r.Owner.Kind() == kindJoin {
+		return false // an error takes the place of what is in
+	}
 	c := w.clients.get(r.Owner)
 	if c == nil || c.Begun(r.Seq) == 0 {
 		return false

@@ -82,33 +82,76 @@ func (w *Worker) loseReply(owner ring.Token, seq uint32) {
 
 // answerPart gives a part's reply to its join. The caller keeps its reference.
 func (w *Worker) answerPart(owner ring.Token, k uint32, reply buf.Slice) {
-	j := w.joins.get(owner)
+	j, c := w.joinOf(owner)
 	grown, done := j.Put(w.Arena, k, reply)
-	if c := w.clients.get(j.Owner); c != nil {
+	w.gathered(owner, j, c, grown, done)
+}
+
+// extendPart gives a piece of a part's reply to its join. A reply of that size is kept, but
+// nobody new has to wait behind it.
+func (w *Worker) extendPart(b *backend, r *pipe.Reply, last bool) {
+	j, c := w.joinOf(r.Owner)
+	grown, done := j.Extend(w.Arena, r.Seq, r.Bytes, last)
+	if j.PartBytes(r.Seq) > w.LargeReplyFrom {
+		w.detach(b)
+	}
+	w.gathered(r.Owner, j, c, grown, done)
+}
+
+// joinOf returns a join and its client. Without a client it keeps nothing more.
+func (w *Worker) joinOf(token ring.Token) (j *fanout.Join, c *client) {
+	j = w.joins.get(token)
+	if c = w.clients.get(j.Owner); c == nil {
+		j.Abandon()
+	}
+	return j, c
+}
+
+// gathered notes at its client that a join has grown, and answers when that is all.
+func (w *Worker) gathered(token ring.Token, j *fanout.Join, c *client, grown int, done bool) {
+	if c != nil {
 		c.Gather(&w.env, grown)
 		if c.Done() {
 			w.touch(c)
 		}
 	}
 	if done {
-		w.answerJoined(owner, j)
+		w.answerJoined(token, j)
 	}
 }
 
 // answerJoined gives the client the reply that all parts make, and ends the join.
 func (w *Worker) answerJoined(token ring.Token, j *fanout.Join) {
 	client, seq, held := j.Owner, j.Seq, j.Held()
-	joined, ok := j.Result(w.Arena)
+	ok := j.Result(w.Arena, &w.result)
 	w.joins.put(token)
 	if c := w.clients.get(client); c != nil {
 		c.Gathered(&w.env, held)
 	}
-	if !ok {
+	if ok {
+		w.answerPieces(client, seq, w.result.Slices())
+	} else {
 		w.loseReply(client, seq)
+	}
+	w.result.Drop(w.Arena)
+}
+
+// answerPieces is answer for a reply in one or more pieces. If they are more, its request
+// is the only open one.
+func (w *Worker) answerPieces(owner ring.Token, seq uint32, pieces []buf.Slice) {
+	if len(pieces) == 1 {
+		w.answer(owner, seq, pieces[0])
 		return
 	}
-	w.answer(client, seq, joined)
-	w.Arena.Release(joined.Block)
+	c := w.clients.get(owner)
+	if c == nil {
+		return // the client is gone
+	}
+	for i, piece := range pieces {
+		c.AnswerPart(&w.env, seq, piece, i == len(pieces)-1)
+	}
+	w.touch(c)
+	w.goOn(c)
 }
 
 // answerLost answers a request whose connection is gone.

@@ -108,8 +108,9 @@ type Worker struct {
 	round      uint32  // of owners
 	targets    []owner // scratch of a broadcast
 	plan       fanout.Plan
-	inFlight   int // requests with nodes
-	privates   int // connections to nodes that are not shared
+	result     buf.Gather // scratch of a joined reply
+	inFlight   int        // requests with nodes
+	privates   int        // connections to nodes that are not shared
 	scratch    []byte
 
 	due    expectation
