@@ -44,6 +44,7 @@ type Config struct {
 	PrivateConnsPerNode int             // private-conns-per-node, per process
 	MaxRedirects        int             // max-redirects, per request
 	KeylessPicker       KeylessPicker   // keyless-picker
+	ExtraCommands       []Named         // extra-commands: name, then arity, flags, first key, last key, step and tips
 	SlaveMode           SlaveMode       // slave-mode
 	ReplicaPick         ReplicaPick     // replica-pick
 	PubsubOnLoss        PubsubOnLoss    // pubsub-on-loss

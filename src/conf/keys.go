@@ -95,6 +95,8 @@ var keys = []key{
 		kind: integer(func(c *Config) *int { return &c.MaxRedirects }, 1, 16)},
 	{name: "keyless-picker", def: "round-robin", help: "shard of a command without keys",
 		kind: enum(func(c *Config) *KeylessPicker { return &c.KeylessPicker }, keylessPickerWords)},
+	{name: "extra-commands", def: none, repeat: true, help: "a command that is not built in, one a line; what the nodes tell of it does not count",
+		kind: newExtraCommands(func(c *Config) *[]Named { return &c.ExtraCommands })},
 	{name: "slave-mode", def: "off", help: "nodes of a shard that serve reads",
 		kind: enum(func(c *Config) *SlaveMode { return &c.SlaveMode }, slaveModeWords)},
 	{name: "replica-pick", def: "random", help: "choice among several replicas",

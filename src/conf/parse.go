@@ -68,8 +68,8 @@ func Default(cpus int) *Config {
 
 const commandLine = "command line"
 
-// command is the command line taken apart.
-type command struct {
+// arguments is the command line taken apart.
+type arguments struct {
 	action   Action
 	confFile string
 	lines    [][]string // key without its dashes, then the words of its value
@@ -79,8 +79,8 @@ var actions = map[string]Action{"--check": ActionCheck, "--version": ActionVersi
 
 // splitArgs cuts args at those that start with two dashes. Every argument is
 // one word as it is. The conf file stands first or behind an action.
-func splitArgs(args []string) (command, error) {
-	var cmd command
+func splitArgs(args []string) (arguments, error) {
+	var cmd arguments
 	faults := Errors{}
 	for i := 0; i < len(args); {
 		arg := args[i]

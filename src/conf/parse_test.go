@@ -49,6 +49,7 @@ func TestContract_CONF2_EveryKey(t *testing.T) {
 		"address-map": "a=b c:1=d:2", "sentinel": "h:1 h:2 h:3", "sentinel-master": "one two", "sentinel-shard": "two one",
 		"sentinel-replicas": "one h:1", "shard": "s h:1 h:2", "user": "alice on >pw", "reply-cache-max-bytes": "1mb",
 		"cache-key-patterns": "a* b*", "metrics-addr": "h:1", "slowlog-log-slower-than": "0",
+		"extra-commands": "m.get 2 readonly 1 1 1",
 	}
 	seen := map[string]string{}
 	for i := range keys {

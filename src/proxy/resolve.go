@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"mithril/src/command"
 	"mithril/src/conf"
 	"mithril/src/refresher"
 	"mithril/src/topology"
@@ -37,12 +38,25 @@ func addressMap(c *conf.Config) (topology.AddressMap, error) {
 	return topology.NewAddressMap(mappings)
 }
 
+// extraCommands are the configured commands as the command tables take them.
+func extraCommands(c *conf.Config) (extra []*command.Rows) {
+	for _, line := range c.ExtraCommands {
+		rows, err := command.ParseExtra(append([]string{line.Name}, line.Words...))
+		if err != nil {
+			panic("proxy: extra-commands: " + err.Error()) // conf has accepted it
+		}
+		extra = append(extra, rows)
+	}
+	return extra
+}
+
 func (p *Proxy) refresherOptions() refresher.Options {
 	c := p.conf
 	o := refresher.Options{
 		Bootstrap: c.Bootstrap, User: c.TopologyUser, Pass: c.TopologyPass,
 		Timeout: time.Duration(c.TopologyTimeoutMs) * time.Millisecond, Period: time.Duration(c.TopologyRefreshSecs) * time.Second,
 		RequireFullCoverage: c.RequireFullCoverage, RunID: p.runID, AddressMap: p.addresses.Apply, Log: p.log.With("part", "topology"),
+		Extra: extraCommands(c),
 	}
 	if o.Pass == "" {
 		o.User, o.Pass = c.BackendAuthUser, c.BackendAuthPass

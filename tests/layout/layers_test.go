@@ -31,6 +31,7 @@ const machineLayers = 5
 var siblings = map[string][]string{
 	"asm/crc16": {"asm/cpu"},
 	"src/buf":   {"src/invariant"},
+	"src/conf":  {"src/command"},
 	"src/admin": {"src/session"},
 	"src/proxy": {"src/refresher", "src/sys"},
 }
