@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"math"
 
 	"mithril/src/resp"
 )
@@ -116,20 +117,30 @@ func (k *KeySpec) span(frame []byte, args []resp.Arg, begin int) (first, last in
 	return first, last
 }
 
-// countOfKeys reads a number of keys as servers do when they route a request, with C's atoi: space and a plus before the digits and
-// anything behind them are passed over. It returns 0 if there is no number, or one above limit.
+// countOfKeys reads a number of keys as servers do when they route a request, with C's atoi: space and a sign before the digits and
+// anything behind them are passed over, and of a long number the lowest 32 bits count. It returns 0 if there is no number, or one that
+// is negative or above limit.
 func countOfKeys(text []byte, limit int) (keys int) {
 	text = bytes.TrimLeft(text, " \t\n\v\f\r")
-	if len(text) != 0 && text[0] == '+' {
+	sign := int64(1)
+	if len(text) != 0 && (text[0] == '+' || text[0] == '-') {
+		if text[0] == '-' {
+			sign = -1
+		}
 		text = text[1:]
 	}
+	v := int64(0)
 	for _, b := range text {
 		if b < '0' || b > '9' {
 			break
 		}
-		if keys = 10*keys + int(b-'0'); keys > limit {
-			return 0
+		if v > (math.MaxInt64-9)/10 {
+			return 0 // strtol stops at its limits, whose lowest bits are -1 and 0
 		}
+		v = 10*v + int64(b-'0')
+	}
+	if keys = int(int32(sign * v)); keys < 0 || keys > limit {
+		return 0
 	}
 	return keys
 }
