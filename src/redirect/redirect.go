@@ -18,9 +18,11 @@ const (
 	NoScript             // the node lacks the script that the request names
 )
 
-// noScript is what all servers say that lack a script. What a script itself throws has more
-// behind it.
-const noScript = "NOSCRIPT No matching script. Please use EVAL.\r\n"
+// What servers say that lack a script. What a script itself throws has more behind it.
+const (
+	noScriptOfRedis  = "NOSCRIPT No matching script. Please use EVAL.\r\n"
+	noScriptOfValkey = "NOSCRIPT No matching script.\r\n"
+)
 
 // MayQuote says that bytes of a script, or of its arguments, have what it takes to return
 // an error that looks like NoScript.
@@ -39,7 +41,7 @@ func Classify(reply []byte) Kind {
 		return Moved
 	case reply[1] == 'A' && beginsWith(reply[1:], "ASK"):
 		return Ask
-	case reply[1] == 'N' && string(reply[1:]) == noScript:
+	case reply[1] == 'N' && (string(reply[1:]) == noScriptOfRedis || string(reply[1:]) == noScriptOfValkey):
 		return NoScript
 	}
 	return None
