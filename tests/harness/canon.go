@@ -15,11 +15,19 @@ func Exact(reply []byte) string { return string(reply) }
 
 // Unordered sorts the elements of the outermost array or set, and the pairs of the
 // outermost map. The elements themselves stay as they are.
-func Unordered(reply []byte) string {
+func Unordered(reply []byte) string { return sorted(reply, 1) }
+
+// Pairs is Unordered for a map that RESP2 writes as an array of keys and values in turn.
+func Pairs(reply []byte) string { return sorted(reply, 2) }
+
+// sorted sorts what the outermost aggregate holds, an array in groups of size.
+func sorted(reply []byte, size int) string {
 	n, rest := readNode(reply)
-	size := 1
 	if n.head[0] == '%' {
 		size = 2
+	}
+	if len(n.items) == 0 {
+		return string(reply)
 	}
 	var groups []string
 	for group := range slices.Chunk(n.items, size) {
@@ -30,10 +38,28 @@ func Unordered(reply []byte) string {
 		groups = append(groups, text.String())
 	}
 	slices.Sort(groups)
-	if len(n.items) == 0 {
+	return n.head + strings.Join(groups, "") + string(rest)
+}
+
+// Page is for a page of SCAN and its like: a cursor, and elements in any order. A cursor of
+// 0 says that the page has all; of another page neither cursor nor elements are fixed.
+func Page(reply []byte) string {
+	n, rest := readNode(reply)
+	if len(n.items) != 2 {
 		return string(reply)
 	}
-	return n.head + strings.Join(groups, "") + string(rest)
+	cursor, elements := n.items[0], n.items[1]
+	if cursor.raw == "$1\r\n0\r\n" {
+		return n.head + cursor.raw + Unordered([]byte(elements.raw)) + string(rest)
+	}
+	return n.head + cursor.head[:1] + elements.head[:1] + string(rest)
+}
+
+// Positive forgets the values of positive integers, wherever they are: of times that pass.
+// Zero and negative numbers say something else and stay.
+func Positive(reply []byte) string {
+	n, rest := readNode(reply)
+	return n.positive() + string(rest)
 }
 
 // Shape keeps the types, the counts of aggregates and whole error lines, and forgets the
@@ -75,6 +101,20 @@ func (n node) shape() string {
 		}
 	}
 	return n.head[:1] + " "
+}
+
+func (n node) positive() string {
+	if len(n.items) > 0 {
+		text := n.head
+		for _, item := range n.items {
+			text += item.positive()
+		}
+		return text
+	}
+	if n.head[0] == ':' && n.head[1] != '-' && n.head != ":0\r\n" {
+		return ":+ "
+	}
+	return n.raw
 }
 
 // readNode reads the first frame of a well-formed reply and returns what follows it. A

@@ -22,6 +22,26 @@ func TestCanonSeesDifferences(t *testing.T) {
 		{"unordered", Unordered, "$1\r\na\r\n", "$1\r\nb\r\n", false},
 		{"unordered", Unordered, "*0\r\n", "*-1\r\n", false},
 
+		{"pairs", Pairs, "*4\r\n:1\r\n:2\r\n:3\r\n:4\r\n", "*4\r\n:3\r\n:4\r\n:1\r\n:2\r\n", true},
+		{"pairs", Pairs, "*4\r\n:1\r\n:2\r\n:3\r\n:4\r\n", "*4\r\n:1\r\n:4\r\n:3\r\n:2\r\n", false},
+		{"pairs", Pairs, "%2\r\n:1\r\n:2\r\n:3\r\n:4\r\n", "%2\r\n:3\r\n:4\r\n:1\r\n:2\r\n", true},
+		{"pairs", Pairs, "*2\r\n:1\r\n:2\r\n", "%1\r\n:1\r\n:2\r\n", false},
+		{"pairs", Pairs, "*0\r\n", "%0\r\n", false},
+
+		{"page", Page, "*2\r\n$1\r\n0\r\n*2\r\n:1\r\n:2\r\n", "*2\r\n$1\r\n0\r\n*2\r\n:2\r\n:1\r\n", true},
+		{"page", Page, "*2\r\n$1\r\n0\r\n*2\r\n:1\r\n:2\r\n", "*2\r\n$1\r\n0\r\n*1\r\n:1\r\n", false},
+		{"page", Page, "*2\r\n$1\r\n7\r\n*1\r\n:1\r\n", "*2\r\n$2\r\n12\r\n*2\r\n:2\r\n:3\r\n", true},
+		{"page", Page, "*2\r\n$1\r\n7\r\n*1\r\n:1\r\n", "*2\r\n$1\r\n0\r\n*1\r\n:1\r\n", false},
+		{"page", Page, "*2\r\n$1\r\n7\r\n*0\r\n", "*2\r\n$1\r\n7\r\n~0\r\n", false},
+		{"page", Page, "-ERR a\r\n", "-ERR b\r\n", false},
+
+		{"positive", Positive, ":99\r\n", ":100\r\n", true},
+		{"positive", Positive, ":1\r\n", ":0\r\n", false},
+		{"positive", Positive, ":-1\r\n", ":-2\r\n", false},
+		{"positive", Positive, "*2\r\n:5\r\n:-2\r\n", "*2\r\n:6\r\n:-2\r\n", true},
+		{"positive", Positive, "*2\r\n:5\r\n:-2\r\n", "*2\r\n:-2\r\n:5\r\n", false},
+		{"positive", Positive, "$1\r\n1\r\n", "$1\r\n2\r\n", false},
+
 		{"shape", Shape, ":1\r\n", ":22\r\n", true},
 		{"shape", Shape, "$1\r\na\r\n", "$2\r\nbb\r\n", true},
 		{"shape", Shape, "$1\r\na\r\n", "$-1\r\n", false},

@@ -2,7 +2,7 @@
 // shapes of replies in both protocols, and the end of a connection.
 //
 // The yardstick is a standalone node of the same release, asked the same: the bytes must
-// be the same. testdata/corpus holds a command line or more for every command with keys.
-// The tests need no other package's state and run in front of every server release with
-// both I/O engines (package harness).
+// be the same; package differential does that for every command. The tests need no other
+// package's state and run in front of every server release with both I/O engines (package
+// harness).
 package protocol

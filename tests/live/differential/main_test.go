@@ -1,0 +1,9 @@
+package differential
+
+import (
+	"testing"
+
+	"mithril/tests/harness"
+)
+
+func TestMain(m *testing.M) { harness.Main(m) }
