@@ -58,6 +58,64 @@ func TestContract_ROUTE10_WholeTable(t *testing.T) {
 	}
 }
 
+// TestContract_ROUTE10_ListAsOnServers compares COMMAND LIST with a server's, in which order they come and what the proxy does not carry apart.
+func TestContract_ROUTE10_ListAsOnServers(t *testing.T) {
+	eachServer(t, func(t *testing.T, real *peer, own *rig) {
+		for _, filter := range []string{
+			"", "FILTERBY MODULE nosuch", "FILTERBY ACLCAT read", "filterby AclCat DANGEROUS", "FILTERBY ACLCAT nosuch", "FILTERBY ACLCAT @read",
+			"FILTERBY PATTERN *", "FILTERBY PATTERN x[a-i]*", "FILTERBY PATTERN CLIENT|*", "FILTERBY PATTERN client", "FILTERBY PATTERN [",
+		} {
+			request := append([]string{"COMMAND", "LIST"}, strings.Fields(filter)...)
+			got, gotType := names(own.bytes(request...))
+			all, wantType := names(real.bytes(request...))
+			want := slices.DeleteFunc(all, func(name string) bool {
+				c := own.table.LookupFull([]byte(name))
+				return c == nil || !c.Offered()
+			})
+			if !slices.Equal(got, want) || gotType != wantType {
+				t.Errorf("%q:\n got %q %q\nwant %q %q", request, gotType, got, wantType, want)
+			}
+		}
+		for _, odd := range []string{
+			"x", "FILTERBY", "FILTERBY MODULE", "FILTERBY PATTERN a b", "FILTERBY NOSUCH x", "NOSUCH PATTERN x", "FILTERBY ACLCAT read FILTERBY PATTERN x",
+		} {
+			request := append([]string{"COMMAND", "LIST"}, strings.Fields(odd)...)
+			equal(t, request, own.bytes(request...), real.bytes(request...))
+		}
+	})
+}
+
+// names are the strings of an array in order, with its type.
+func names(reply string) (list []string, kind byte) {
+	lines := strings.Split(reply, "\r\n")
+	for i := 2; i < len(lines); i += 2 {
+		list = append(list, lines[i])
+	}
+	slices.Sort(list)
+	return list, reply[0]
+}
+
+// TestContract_ROUTE10_KeysAsOnServers compares COMMAND GETKEYS and GETKEYSANDFLAGS; package command does so with every command. What the
+// proxy does not carry is answered as what a server does not know.
+func TestContract_ROUTE10_KeysAsOnServers(t *testing.T) {
+	eachServer(t, func(t *testing.T, real *peer, own *rig) {
+		for _, about := range []string{"GETKEYS", "GETKEYSANDFLAGS"} {
+			for _, line := range []string{
+				"MSET a 1 b 2", "SET k v", "SET k v GET", "EVAL s 0", "EVAL s 2 a b c", "ZUNIONSTORE d 2 a b", "PING x", "nosuch x", "OBJECT NOSUCH k",
+				"SORT k BY w STORE d", "LMPOP 5 a LEFT", "SPUBLISH c m", "memory usage k",
+			} {
+				request := append([]string{"COMMAND", about}, strings.Fields(line)...)
+				equal(t, request, own.bytes(request...), real.bytes(request...))
+			}
+			unknown := real.bytes("COMMAND", about, "nosuch", "x")
+			for _, line := range []string{"MULTI x", "BLPOP k 0", "SHUTDOWN x", "CLIENT LIST"} {
+				request := append([]string{"COMMAND", about}, strings.Fields(line)...)
+				equal(t, request, own.bytes(request...), unknown)
+			}
+		}
+	})
+}
+
 // parse reads one reply.
 func parse(t *testing.T, reply string) any {
 	t.Helper()

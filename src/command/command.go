@@ -53,7 +53,7 @@ func (c *Command) Parent() *Command { return c.parent }
 // caller must not change them.
 func (c *Command) Subcommands() []Command { return c.subs }
 
-// Offered reports whether COMMAND, COUNT, INFO and DOCS show the command: the proxy carries it or, of a container, any subcommand. Find
+// Offered reports whether COMMAND and its subcommands show the command: the proxy carries it or, of a container, any subcommand. Find
 // finds a RouteLater command all the same, for the sake of its error.
 func (c *Command) Offered() bool {
 	if len(c.subs) != 0 {

@@ -18,5 +18,5 @@
 // is in rule.go. corrections.go says where keys are for the few commands whose published key specs are not enough.
 //
 // A refused command (RouteRefused) has a row, but no lookup finds it: for a client it does not exist. One that the proxy does not carry
-// (RouteLater) is found, so that its error names it, but neither is offered: COMMAND, COUNT, INFO and DOCS leave both out.
+// (RouteLater) is found, so that its error names it, but neither is offered: COMMAND and its subcommands leave both out.
 package command

@@ -55,8 +55,9 @@ func literals(t *testing.T, f func(s *source, text string, at ast.Node)) {
 var asOnServers = []string{
 	"-CROSSSLOT ", "-DENIED ", "-ERR ", "-EXECABORT ", "-NOAUTH ", "-NOPROTO ", "-NOTBUSY ", "-WRONGPASS ",
 	"-ERR AUTH <password> called without any password", "-ERR Client names cannot contain", "-ERR DB index is out of range",
-	"-ERR Invalid slot", "-ERR Protocol error: ", "-ERR Protocol version is not an integer", "-ERR SELECT is not allowed", "-ERR Syntax error in HELLO",
-	"-ERR Unrecognized option", "-ERR max number of clients reached", "-ERR syntax error", "-ERR unknown command", "-ERR unknown subcommand",
+	"-ERR Invalid arguments specified", "-ERR Invalid command specified", "-ERR Invalid number of arguments", "-ERR Invalid slot",
+	"-ERR Protocol error: ", "-ERR Protocol version is not an integer", "-ERR SELECT is not allowed", "-ERR Syntax error in HELLO",
+	"-ERR The command has no key arguments", "-ERR Unrecognized option", "-ERR max number of clients reached", "-ERR syntax error", "-ERR unknown command", "-ERR unknown subcommand",
 	"-ERR value is not an integer", "-ERR value is out of range", "-ERR wrong number of arguments for 'ping'",
 }
 

@@ -126,7 +126,9 @@ func TestContract_ROUTE10_OddNames(t *testing.T) {
 				{"COMMAND", "INFO", "object|nonesuch"}, {"COMMAND", "INFO", ""}, {"COMMAND", "DOCS", "nonesuch"}, {"COMMAND", "DOCS", "get"},
 				{"COMMAND", "DOCS", "object|encoding"}, {"COMMAND", "COUNT", "x"}, {"COMMAND", "NONESUCH"},
 				{"COMMAND", "GETKEYS", "MSET", "a", "1", "b", "2"}, {"COMMAND", "GETKEYS", "PING"}, {"COMMAND", "GETKEYS"},
-				{"COMMAND", "GETKEYSANDFLAGS", "LMOVE", "a", "b", "LEFT", "RIGHT"},
+				{"COMMAND", "GETKEYSANDFLAGS", "LMOVE", "a", "b", "LEFT", "RIGHT"}, {"COMMAND", "GETKEYS", "NONESUCH", "x"},
+				{"COMMAND", "GETKEYS", "GET", "k", "x"}, {"COMMAND", "GETKEYSANDFLAGS", "SET", "k", "v", "GET"}, {"COMMAND", "LIST", "FILTERBY"},
+				{"COMMAND", "LIST", "FILTERBY", "ACLCAT", "nonesuch"}, {"COMMAND", "LIST", "FILTERBY", "PATTERN", "ge?"},
 			} {
 				pair.Same(t, request...)
 			}

@@ -131,7 +131,7 @@ func TestContract_PROTO5_WhereAClusterDiffers(t *testing.T) {
 			{"SORT_RO", "{k}l", "BY", "w_*"}, {"SELECT", 0}, {"SELECT", 1}, {"SELECT", 16}, {"SELECT", -1}, {"SELECT", "x"}, {"SELECT", "99999999999"},
 			{"SELECT"}, {"CLUSTER", "HELP"}, {"CLUSTER", "NONESUCH"}, {"READONLY"}, {"READWRITE"}, {"OBJECT", "ENCODING", "k"},
 			{"EVAL", "return redis.call('get', 'elsewhere')", 1, "k"}, {"EVAL", "return redis.call('select', 1)", 1, "k"},
-			{"COMMAND", "GETKEYS", "GET", "k"},
+			{"COMMAND", "GETKEYS", "GET", "k"}, {"SWAPDB", 0, 1}, {"SWAPDB", "x", 99}, {"SWAPDB", 0},
 		} {
 			pair.Same(t, request...)
 		}
