@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"slices"
+
 	"mithril/src/command"
 	"mithril/src/pipe"
 	"mithril/src/session"
@@ -16,7 +18,7 @@ type owner struct {
 // new owner is known before the map names it.
 func (w *Worker) owners() []owner {
 	w.round++
-	list, last := w.targets[:0], noNode
+	list, last, promoted := w.targets[:0], noNode, false
 	for s, index := range w.route {
 		if index == last || index == noNode {
 			continue
@@ -25,20 +27,38 @@ func (w *Worker) owners() []owner {
 		if n := w.nodes[index]; n.round != w.round {
 			n.round = w.round
 			list = append(list, owner{n, uint16(s)})
+			promoted = promoted || n.role == roleReplica
 		}
+	}
+	if promoted {
+		list = slices.DeleteFunc(list, w.isReplaced)
 	}
 	w.targets = list
 	return list
 }
 
+// isReplaced says of an owner that a replica has taken the place of: as redirects tell, but
+// for slots that nobody has asked for since then. Both would tell of the same keys.
+func (w *Worker) isReplaced(o owner) bool {
+	for _, n := range w.nodes {
+		if o.node.role == rolePrimary && n.role == roleReplica && n.shard == o.node.shard && n.round == w.round {
+			o.node.round = 0
+			return true
+		}
+	}
+	return false
+}
+
 // audience lists whom a command is broadcast to, those whose replies count first: the owners
-// of slots, and their replicas where the command wants all nodes.
+// of slots, and the other nodes of the map where the command wants all.
 func (w *Worker) audience(cmd *command.Command) (list []owner, count int) {
 	list = w.owners()
 	count = len(list)
 	if cmd.Request == command.RequestAllNodes {
-		for _, index := range w.replicas {
-			list = append(list, owner{node: w.nodes[index]})
+		for _, n := range w.nodes {
+			if n.role != roleNone && !n.down && n.round != w.round {
+				list = append(list, owner{node: n})
+			}
 		}
 		w.targets = list
 	}
@@ -63,9 +83,11 @@ func (w *Worker) broadcast(c *client, in session.Intent) {
 	j, token := w.joins.take()
 	j.BeginBroadcast(len(targets), count, in.Command.Response, c.Token, seq)
 	for k, to := range targets {
-		b := w.pipeTo(c, to.node)
-		if at, ok := w.reserve(b, to.node, pipe.Request{Owner: token, Seq: uint32(k), Slot: to.slot}, int(frame.Len)); ok {
-			copy(w.Arena.Bytes(at), w.Arena.Bytes(frame))
+		r := pipe.Request{Owner: token, Seq: uint32(k), Slot: to.slot, Frame: w.frameOf(frame)}
+		if b := w.pipeTo(c, to.node); b != nil {
+			w.push(b, &r, pipe.Prefix{})
+		} else {
+			w.answerLost(to.node, r, false, to.node.reason)
 		}
 	}
 	w.Arena.Release(frame.Block)

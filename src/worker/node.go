@@ -29,6 +29,15 @@ const (
 // address is not known here.
 type Resolver func(host []byte, port uint16, from netip.AddrPort) (addr netip.AddrPort, ok bool)
 
+// role is what a node is in the map.
+type role uint8
+
+const (
+	roleNone role = iota // the map does not name it
+	rolePrimary
+	roleReplica
+)
+
 // node is a server as this worker sees it: its pipes, and whether it can be reached.
 type node struct {
 	index uint16
@@ -42,8 +51,10 @@ type node struct {
 	private int           // connections that are not shared
 
 	round    uint32 // see owners
-	primary  bool   // of a shard of the map
-	demoted  bool   // it was, in an earlier map
+	role     role   // in the map
+	shard    int    // of the map, if it has a role there
+	down     bool   // as the map says
+	demoted  bool   // it was a primary in an earlier map
 	goneAt   int64  // since when the map does not name it, 0 while it does
 	failures int    // dials that failed in a row
 	retryAt  int64  // earliest next dial
@@ -133,23 +144,20 @@ func (w *Worker) apply(t *topology.Snapshot) {
 	w.applied = t
 	for _, n := range w.nodes {
 		n.warned = false
-		n.demoted = n.demoted || n.primary
-		n.primary = false
+		n.demoted = n.demoted || n.role == rolePrimary
+		n.role = roleNone
 		if n.goneAt == 0 {
 			n.goneAt = w.now
 		}
 	}
 	index := make([]uint16, len(t.Nodes))
-	w.replicas = w.replicas[:0]
 	for i := range t.Nodes {
 		index[i] = noNode
 		if addr := t.Nodes[i].Dial; addr.IsValid() {
 			n := w.nodeAt(addr)
 			n.goneAt = 0
+			n.named(t, i)
 			index[i] = n.index
-			if t.Nodes[i].Role == topology.Replica && t.Nodes[i].Health != topology.Failed {
-				w.replicas = append(w.replicas, n.index)
-			}
 		}
 	}
 	w.walk.plan(t, index)
@@ -165,13 +173,25 @@ func (w *Worker) apply(t *topology.Snapshot) {
 		w.lead(uint16(s), primary)
 		if !named[shard] {
 			named[shard] = true
-			if primary != noNode {
-				w.nodes[primary].primary, w.nodes[primary].demoted = true, false
-			}
 			w.firstSlots = append(w.firstSlots, uint16(s))
 		}
 	}
 	w.adoptVersion(t)
+}
+
+// named notes what node i of a map is. When it names two nodes at one address, one of which
+// has gone, the primary counts.
+func (n *node) named(t *topology.Snapshot, i int) {
+	shard := t.Nodes[i].Shard
+	switch {
+	case t.Shards[shard].Primary == i:
+		n.role, n.demoted = rolePrimary, false
+	case n.role == rolePrimary:
+		return
+	default:
+		n.role = roleReplica
+	}
+	n.shard, n.down = shard, t.Nodes[i].Health == topology.Failed
 }
 
 // forget closes what leads to nodes that left the map a while ago.

@@ -94,8 +94,11 @@ func (w *Worker) sweepStuck(b *backend) {
 		return
 	}
 	w.Wish()
-	if b.node.demoted {
+	switch {
+	case b.node.demoted:
 		w.losePipe(b, "it does not answer and is not a primary any more")
+	case b.node.role == roleReplica:
+		w.losePipe(b, "it does not answer and is no primary") // what it would say does not count
 	}
 }
 

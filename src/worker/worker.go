@@ -100,7 +100,6 @@ type Worker struct {
 	order      order
 	applied    *topology.Snapshot // the map that route was made from
 	firstSlots []uint16           // one of each shard
-	replicas   []uint16           // of the map, but those that have failed
 	scripts    script.Memory
 	flushes    uint64 // of scripts, that scripts knows of
 	walk       walk

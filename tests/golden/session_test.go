@@ -85,6 +85,7 @@ func (c *client) receive(d *Directive, b []byte) {
 func (c *client) serve(d *Directive) {
 	kinds := map[session.IntentKind]string{
 		session.Forward: "forward", session.ForwardAny: "forward anywhere", session.Split: "split", session.Local: "local",
+		session.Broadcast: "broadcast", session.Sample: "sample", session.Cursor: "cursor",
 		session.Begin: "begin", session.BeginAny: "begin anywhere",
 	}
 	for {
@@ -108,6 +109,9 @@ func (c *client) serve(d *Directive) {
 				d.Say("%d: %s to slot %d: %s", seq, kinds[in.Kind], in.Slot, frame)
 			} else {
 				d.Say("%d: %s: %s", seq, kinds[in.Kind], frame)
+			}
+			if in.Kind == session.Broadcast || in.Kind == session.Sample || in.Kind == session.Cursor {
+				c.HoldAlone()
 			}
 		}
 		c.next = ""
@@ -230,7 +234,7 @@ func (c *client) free(d *Directive) {
 
 var holdNames = map[session.Hold]string{
 	session.HoldNone: "reads on", session.HoldWindow: "held: too many requests are outstanding",
-	session.HoldBarrier: "held: acts on the session, after earlier replies", session.HoldOrder: "held: must not overtake",
+	session.HoldBarrier: "held: nothing may be open meanwhile", session.HoldOrder: "held: must not overtake",
 	session.HoldOutput: "held: the client does not read", session.HoldPipe: "held: the pipe has no room",
 }
 

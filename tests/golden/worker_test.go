@@ -3,7 +3,9 @@ package golden
 import (
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,7 +26,7 @@ func TestWorker(t *testing.T) {
 		p := newPlay(t)
 		verbs := map[string]Verb{
 			"client": p.client, "raw": p.raw, "reply": p.reply, "advance": p.advance, "close": p.close, "reset": p.reset,
-			"map": p.publish, "node": p.node, "left": p.left, "reads": p.reads, "large": p.large,
+			"map": p.publish, "replicas": p.follow, "node": p.node, "left": p.left, "reads": p.reads, "large": p.large,
 		}
 		for name, do := range verbs {
 			verbs[name] = func(d *Directive) {
@@ -50,6 +52,8 @@ type play struct {
 	board  stats.Board
 	slots  *topology.Snapshot
 	wished bool
+
+	replicas map[int]int // of the map: which node is whose replica
 }
 
 func newPlay(t *testing.T) *play {
@@ -71,7 +75,7 @@ func (p *play) start(sizes worker.Large, env session.Env, private int) {
 		Lanes:    1, MaxRedirects: 7, MaxClients: 10_000,
 		Topology: func() *topology.Snapshot { return p.slots },
 		Wish:     func() { p.wished = true },
-		Resolve:  resolve, Admin: &admin.Server{},
+		Resolve:  resolve, Admin: &admin.Server{}, Rand: rand.New(rand.NewPCG(1, 1)),
 	})
 }
 
@@ -183,7 +187,7 @@ func (p *play) publish(d *Directive) {
 		}
 	}
 	old := p.slots
-	p.slots = mapOf(func(s int) int {
+	p.put(mapOf(func(s int) int {
 		owner := 0
 		if shard := old.Owner(uint16(s)); shard != nil {
 			owner = int(old.Nodes[shard.Primary].Dial.Addr().As4()[3])
@@ -195,7 +199,36 @@ func (p *play) publish(d *Directive) {
 			owner = to
 		}
 		return owner
-	})
+	}))
+}
+
+// follow publishes a map that has replicas too: words replica=primary, as n4=n1.
+func (p *play) follow(d *Directive) {
+	p.replicas = map[int]int{}
+	for _, word := range d.Rest() {
+		var replica, primary int
+		if n, _ := fmt.Sscanf(word, "n%d=n%d", &replica, &primary); n != 2 {
+			d.Fail("%q names no replica and its primary, want n4=n1", word)
+		}
+		p.replicas[replica] = primary
+	}
+	m := *p.slots
+	m.Nodes, m.Shards = slices.Clone(m.Nodes[:len(m.Shards)]), slices.Clone(m.Shards)
+	p.put(&m)
+}
+
+// put publishes a map of primaries, with their replicas in the order of their numbers.
+func (p *play) put(m *topology.Snapshot) {
+	for replica := range 10 {
+		primary, isReplica := p.replicas[replica]
+		shard := slices.IndexFunc(m.Nodes, func(n topology.Node) bool { return n.Dial == nodeAddr(primary) })
+		if !isReplica || shard < 0 {
+			continue
+		}
+		m.Shards[shard].Replicas = append(slices.Clone(m.Shards[shard].Replicas), len(m.Nodes))
+		m.Nodes = append(m.Nodes, topology.Node{Addr: nodeAddr(replica).String(), Dial: nodeAddr(replica), Role: topology.Replica, Shard: shard})
+	}
+	p.slots = m
 }
 
 // node says how a node takes dials from now on: refuses, stalls, or greets with some bytes.
