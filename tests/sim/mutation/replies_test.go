@@ -20,8 +20,8 @@ var replyMutants = []mutant{
 	{
 		name: "the reply to ASKING is not swallowed",
 		file: "pipe/pipe.go",
-		old:  "		e.skip = 1\n",
-		new:  "		e.skip = 0\n",
+		old:  "p.enqueue(r, before.Commands, now)",
+		new:  "p.enqueue(r, 0, now)",
 		harm: "after a migration each reply on the connection goes to the request before",
 	},
 	{
@@ -34,16 +34,16 @@ var replyMutants = []mutant{
 	{
 		name:  "ASK reaches the client",
 		file:  "worker/reply.go",
-		old:   "kind != redirect.None {",
-		new:   "kind == redirect.Moved {",
+		old:   "		default:\n			w.redirected(",
+		new:   "		case redirect.Moved:\n			w.redirected(",
 		harm:  "clients that know no cluster get redirects while slots move",
 		quick: true,
 	},
 	{
 		name: "MOVED reaches the client after a wait",
 		file: "worker/reply.go",
-		old:  "kind != redirect.None {",
-		new:  "kind != redirect.None && r.Hops < 2 {",
+		old:  "		default:\n			w.redirected(b, r, kind)\n			return\n",
+		new:  "		default:\n			if r.Hops < 2 {\n				w.redirected(b, r, kind)\n				return\n			}\n",
 		harm: "clients that know no cluster get redirects while slots move",
 	},
 	{

@@ -19,9 +19,9 @@ var requestMutants = []mutant{
 	},
 	{
 		name:  "ASKING is left out",
-		file:  "worker/retry.go",
-		old:   "w.push(b, &r.Request, r.ask)",
-		new:   "w.push(b, &r.Request, false)",
+		file:  "worker/script.go",
+		old:   "		before = pipe.AskingPrefix\n",
+		new:   "",
 		harm:  "requests fail while their slot moves",
 		quick: true,
 	},
