@@ -37,7 +37,7 @@ type cluster struct {
 func newCluster(w *World, c *Config, j *judge, f *Faults) *cluster {
 	k := &cluster{world: w, config: c, faults: f, judge: j}
 	for i := range primaries {
-		n := &node{cluster: k, index: i, store: store{values: map[string]string{}}}
+		n := &node{cluster: k, index: i, store: store{values: map[string]string{}}, scripts: map[string]bool{}}
 		n.addr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, 1}), uint16(7000+i))
 		for slot := range n.owner {
 			n.owner[slot] = uint8(slot * primaries / slotCount)
@@ -75,6 +75,7 @@ func (k *cluster) start() {
 	k.every(50*millisecond, &f.Failover, k.failover)
 	k.every(20*millisecond, &f.Refresh, k.fetch)
 	k.every(50*millisecond, &f.SelfMoved, k.fool)
+	k.every(10*millisecond, &f.LostScripts, func() { clear(k.nodes[w.rng.IntN(len(k.nodes))].scripts) })
 }
 
 // fool lets a node that has been serving on a connection redirect to itself there.
@@ -87,7 +88,7 @@ func (k *cluster) fool() {
 }
 
 // failover lets a node die and another one, at a new address, take its place with all
-// its data. Some of its connections break only when they are used.
+// its data but not its scripts. Some of its connections break only when they are used.
 func (k *cluster) failover() {
 	n := k.nodes[k.world.rng.IntN(len(k.nodes))]
 	k.failovers++
@@ -95,6 +96,7 @@ func (k *cluster) failover() {
 	k.former = append(k.former, n.addr)
 	n.addr = netip.AddrPortFrom(n.addr.Addr(), uint16(7000+primaries+k.failovers))
 	n.failedIn = 0
+	clear(n.scripts)
 	if k.world.chance(0.5) {
 		n.breakAll()
 	}

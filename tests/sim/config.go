@@ -64,6 +64,7 @@ type Faults struct {
 	BadReply     float64 // a reply is no RESP
 	BadRedirect  float64 // a redirect names no slot or no address
 	SelfMoved    float64 // a connection on which a node redirects to itself
+	LostScripts  float64 // a node forgets its scripts
 	Failover     float64 // a node is replaced by another one at another address
 	NodeDown     float64 // a node says CLUSTERDOWN for a while
 	Push         float64 // a push precedes a reply on a RESP3 connection
@@ -92,7 +93,7 @@ func (f *Faults) list() []fault {
 		{"descriptors", &f.Descriptors, 0.3}, {"node-reset", &f.NodeReset, 0.3}, {"node-stall", &f.NodeStall, 0.3},
 		{"node-slow-dial", &f.NodeSlowDial, 0.5}, {"node-refuse", &f.NodeRefuse, 0.5}, {"node-greeting", &f.NodeGreeting, 0.3},
 		{"mid-reply", &f.MidReply, 0.01}, {"bad-reply", &f.BadReply, 0.01}, {"bad-redirect", &f.BadRedirect, 0.1},
-		{"failover", &f.Failover, 0.1}, {"self-moved", &f.SelfMoved, 0.3}, {"node-down", &f.NodeDown, 0.2}, {"push", &f.Push, 0.2},
+		{"lost-scripts", &f.LostScripts, 1}, {"failover", &f.Failover, 0.1}, {"self-moved", &f.SelfMoved, 0.3}, {"node-down", &f.NodeDown, 0.2}, {"push", &f.Push, 0.2},
 		{"migrate", &f.Migrate, 1}, {"late-import", &f.LateImport, 1},
 		{"refresh", &f.Refresh, 1}, {"late-map", &f.LateMap, 1}, {"abort", &f.Abort, 0.4}, {"slow-reader", &f.SlowReader, 0.3},
 		{"bytewise-send", &f.BytewiseSend, 0.3}, {"malformed", &f.Malformed, 0.4},

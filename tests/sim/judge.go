@@ -12,10 +12,11 @@ import (
 type judge struct {
 	world    *World
 	config   *Config
-	sessions [][]*request // by session and request number
-	order    int          // executions so far
-	replies  int          // judged
-	probing  bool         // no error has an excuse any more
+	sessions [][]*request    // by session and request number
+	order    int             // executions so far
+	replies  int             // judged
+	seen     map[string]bool // scripts that nodes have executed, by SHA1, never ranged over
+	probing  bool            // no error has an excuse any more
 }
 
 // execution is what one node did for one request, or for some items of it.
@@ -50,6 +51,8 @@ type request struct {
 	tries           []int                     // by item: how often a node has seen it
 	triedAt         []int64                   // by item: and when last
 	asked           []*node                   // by item: where an ASK has sent it that is not followed yet
+	misses          int                       // how often a node had not its script
+	wasSeen         bool                      // that was known then, though
 	executions      []execution
 	outcome         outcome
 	probe           *request // the question for its key that goes before a large request
@@ -210,8 +213,9 @@ type excuse struct {
 	prefix, part string
 	outcome      outcome
 	excused      func(c *Config) bool
-	insisted     bool // and only if it has been tried as often as it may, or the session has other requests under way
-	large        bool // and only if the request is too long to be kept
+	insisted     bool                  // and only if it has been tried as often as it may, or the session has other requests under way
+	large        bool                  // and only if the request is too long to be kept
+	only         func(q *request) bool // and only for these, if it is not nil
 }
 
 var excuses = []excuse{
@@ -225,6 +229,8 @@ var excuses = []excuse{
 	{prefix: "-CLUSTERDOWN Hash slot not served", outcome: refused, excused: func(c *Config) bool { return c.F.LateMap > 0 }},
 	{prefix: "-CLUSTERDOWN The cluster is down", outcome: refused, excused: func(c *Config) bool { return c.F.NodeDown > 0 }},
 	{prefix: "-ERR out of memory for the request", outcome: refused, excused: func(c *Config) bool { return c.Scarce > 0 }},
+	{prefix: noScript, outcome: refused, excused: func(*Config) bool { return true }, only: (*request).mayMiss},
+	{prefix: "-TRYAGAIN slot ", outcome: refused, excused: func(c *Config) bool { return c.F.Failover > 0 }, only: (*request).runsScript},
 	{prefix: "-ERR node ", part: "malformed redirect", outcome: refused, excused: func(c *Config) bool { return c.F.BadRedirect > 0 }},
 }
 
@@ -240,6 +246,9 @@ func (j *judge) errorReply(q *request, reply []byte) (wrong string) {
 			continue
 		}
 		if x.insisted && q.alone && slices.Max(q.tries) <= maxRedirects {
+			continue
+		}
+		if x.only != nil && !x.only(q) {
 			continue
 		}
 		if x.large && (j.config.Large == 0 || len(q.wire) <= j.config.Large) {

@@ -13,6 +13,7 @@ type node struct {
 	index     int
 	addr      netip.AddrPort
 	store     store
+	scripts   map[string]bool  // by SHA1, never ranged over
 	owner     [slotCount]uint8 // as this node believes
 	migrating []move           // slots on their way out
 	importing []move           // and in
@@ -64,11 +65,12 @@ type nodeConn struct {
 	proto     int
 	loggedIn  bool
 	asking    bool
-	selfMoved bool // answers requests for the node's own slots with MOVED to itself
-	hasMoved  bool // and has done so
-	busy      bool // work is scheduled
-	former    bool // leads to where the node has been
-	cut       bool // broke off within a reply: nothing more is served
+	loaded    string // the script that the last SCRIPT LOAD has brought, until it is run
+	selfMoved bool   // answers requests for the node's own slots with MOVED to itself
+	hasMoved  bool   // and has done so
+	busy      bool   // work is scheduled
+	former    bool   // leads to where the node has been
+	cut       bool   // broke off within a reply: nothing more is served
 	closed    bool
 }
 
@@ -198,11 +200,16 @@ func (c *nodeConn) serve(args [][]byte) {
 	}
 	name := strings.ToLower(words[0])
 	w.trace("node-serve", int64(n.index), int64(len(words)), []byte(strings.Join(words, " ")))
+	c.expectRun(name, words)
 	if c.connection(name, words) {
 		return
 	}
 	if !c.loggedIn {
 		w.fail("node %d got %s on a connection that has not logged in", n.index, clip([]byte(name)))
+	}
+	if name == "script" {
+		c.load(words)
+		return
 	}
 	asking := c.asking
 	c.asking = false
@@ -233,6 +240,9 @@ func (c *nodeConn) serve(args [][]byte) {
 			c.reply([]byte(refusal))
 			return
 		}
+	}
+	if c.script(name, words, marks, asking) {
+		return
 	}
 	reply := shape.run(&n.store, c.proto, bases, words)
 	n.cluster.judge.executed(n, marks, bases, words, reply, asking)

@@ -101,7 +101,7 @@ func newRun(w *World, c Config, memory region, m *mutant) *run {
 		panic(err)
 	}
 	r := &run{world: w, config: c, faults: c.F, arena: arena}
-	r.judge = &judge{world: w, config: &r.config}
+	r.judge = &judge{world: w, config: &r.config, seen: map[string]bool{}}
 	r.cluster = newCluster(w, &r.config, r.judge, &r.faults)
 	r.ring = newRing(w, arena, &r.faults, r.cluster)
 	r.ring.mutant = m

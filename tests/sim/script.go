@@ -20,13 +20,15 @@ const (
 	opExists
 	opMget
 	opMset
+	opEval
+	opEvalsha
 	opLolwut
 	opLocal // answered by the proxy itself
 	opKinds
 )
 
 // opNames are the commands; those that nodes see are in store.go.
-var opNames = [opKinds]string{"get", "set", "incr", "append", "rename", "del", "exists", "mget", "mset", "lolwut", "local"}
+var opNames = [opKinds]string{"get", "set", "incr", "append", "rename", "del", "exists", "mget", "mset", "eval", "evalsha", "lolwut", "local"}
 
 // opSplit are those that the proxy may split.
 var opSplit = [opKinds]bool{opDel: true, opExists: true, opMget: true, opMset: true}
@@ -112,6 +114,8 @@ func (s *script) one(kind op) {
 			keys[i] = keyOf(tag, bases[w.rng.IntN(len(bases))])
 		}
 		s.keyed(kind, keys, nil)
+	case opEval, opEvalsha:
+		s.keyed(kind, []string{keyOf(s.tag(), "n0")}, nil)
 	case opIncr:
 		s.keyed(kind, []string{keyOf(s.tag(), "n0")}, nil)
 	case opAppend:
@@ -146,6 +150,12 @@ func (s *script) keyed(kind op, keys, rest []string) {
 		words[0] = strings.ToUpper(words[0])
 	}
 	plain := true
+	switch kind {
+	case opEval:
+		words, plain = append(words, bodies[w.rng.IntN(len(bodies))], "1"), false
+	case opEvalsha:
+		words = append(words, shaOf(bodies[w.rng.IntN(len(bodies))]), "1")
+	}
 	for i, key := range keys {
 		q.slots = append(q.slots, slotOf(key))
 		words = append(words, key+mark{s.session, len(s.requests), i}.String())

@@ -20,16 +20,18 @@ type shape struct {
 // shapes are the commands that nodes know, by lower-case name. keys are stripped of
 // their request numbers; args are as they came, with the name.
 var shapes = map[string]shape{
-	"get":    {1, 0, (*store).get},
-	"set":    {1, 0, (*store).set},
-	"incr":   {1, 0, (*store).incr},
-	"append": {1, 0, (*store).append},
-	"rename": {1, 1, (*store).rename},
-	"del":    {1, 1, (*store).del},
-	"exists": {1, 1, (*store).exists},
-	"mget":   {1, 1, (*store).mget},
-	"mset":   {1, 2, (*store).mset},
-	"lolwut": {0, 0, (*store).lolwut},
+	"get":     {1, 0, (*store).get},
+	"set":     {1, 0, (*store).set},
+	"incr":    {1, 0, (*store).incr},
+	"append":  {1, 0, (*store).append},
+	"rename":  {1, 1, (*store).rename},
+	"del":     {1, 1, (*store).del},
+	"exists":  {1, 1, (*store).exists},
+	"mget":    {1, 1, (*store).mget},
+	"mset":    {1, 2, (*store).mset},
+	"eval":    {3, 0, (*store).incr},
+	"evalsha": {3, 0, (*store).incr},
+	"lolwut":  {0, 0, (*store).lolwut},
 }
 
 // keysOf lists the keys of a request.
