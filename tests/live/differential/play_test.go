@@ -14,7 +14,7 @@ import (
 type batch struct {
 	seed     uint64 // draws the lengths of pipelines
 	proto    int
-	depth    int // requests in one pipeline at most
+	depth    int // requests in one pipeline at most; 0: all in one
 	requests []request
 }
 
@@ -84,7 +84,10 @@ func (g *rig) play(t *testing.T, b batch, met func(request, *difference)) *failu
 	requests := append(empty[:len(empty):len(empty)], b.requests...)
 	random := rand.New(rand.NewPCG(b.seed, uint64(len(requests))))
 	for sent := 0; sent < len(requests); {
-		pipeline := requests[sent:min(len(requests), sent+1+random.IntN(b.depth))]
+		pipeline := requests[sent:]
+		if b.depth > 0 {
+			pipeline = pipeline[:min(len(pipeline), 1+random.IntN(b.depth))]
+		}
 		if err := s.send(pipeline); err != nil {
 			return &failure{b, max(0, sent-len(empty)), err.Error(), "requests taken"}
 		}

@@ -135,8 +135,8 @@ func (g *rig) behind(r request) (follow []request) {
 	}
 	_, leaves := canonOf(g.name(r.args), r)
 	d := g.difference(r)
-	if d != nil && d.behind != "" {
-		follow = append(follow, request{args: strings.Fields(d.behind)})
+	if d != nil && d.behind != nil {
+		follow = append(follow, request{args: d.behind(r.args)})
 	}
 	if keys := g.keys(r.args); len(keys) > 0 && (leaves || d != nil) {
 		follow = append(follow, request{args: append([]string{"DEL"}, keys...), canon: "shape"})
