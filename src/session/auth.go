@@ -87,11 +87,11 @@ func (s *Session) hello(env *Env, c call, dst []byte) []byte {
 		case c.is(next, "setname") && rest >= 1:
 			name = next + 1
 			next++
-			if !isPlainWord(c.arg(name)) {
+			if !env.isPlainWord(c.arg(name)) {
 				return append(dst, errClientName...)
 			}
 			if atOnce {
-				s.setName(c.arg(name))
+				s.setName(env, c.arg(name))
 			}
 		default:
 			return appendErrorAbout(dst, "-ERR Syntax error in HELLO option '", c.arg(next), "'")
@@ -107,7 +107,7 @@ func (s *Session) hello(env *Env, c call, dst []byte) []byte {
 		return append(dst, errHelloNoAuth...)
 	}
 	if name != 0 {
-		s.setName(c.arg(name))
+		s.setName(env, c.arg(name))
 	}
 	s.proto = proto
 	return s.appendHello(env, dst)

@@ -114,15 +114,15 @@ func (s *Session) clientGetName(_ *Env, _ call, dst []byte) []byte {
 
 const errClientName = "-ERR Client names cannot contain spaces, newlines or special characters.\r\n"
 
-func (s *Session) clientSetName(_ *Env, c call, dst []byte) []byte {
-	if !s.setName(c.arg(2)) {
+func (s *Session) clientSetName(env *Env, c call, dst []byte) []byte {
+	if !s.setName(env, c.arg(2)) {
 		return append(dst, errClientName...)
 	}
 	return append(dst, replyOK...)
 }
 
-func (s *Session) setName(name []byte) bool {
-	if !isPlainWord(name) {
+func (s *Session) setName(env *Env, name []byte) bool {
+	if !env.isPlainWord(name) {
 		return false
 	}
 	s.name = append(s.name[:0], name...)
@@ -131,7 +131,7 @@ func (s *Session) setName(name []byte) bool {
 
 // clientSetInfo stores what a client library tells of itself (redis.io, CLIENT
 // SETINFO).
-func (s *Session) clientSetInfo(_ *Env, c call, dst []byte) []byte {
+func (s *Session) clientSetInfo(env *Env, c call, dst []byte) []byte {
 	var field *[]byte
 	switch {
 	case c.is(2, "lib-name"):
@@ -141,7 +141,7 @@ func (s *Session) clientSetInfo(_ *Env, c call, dst []byte) []byte {
 	default:
 		return appendErrorAbout(dst, "-ERR Unrecognized option '", c.arg(2), "'")
 	}
-	if !isPlainWord(c.arg(3)) {
+	if !env.isPlainWord(c.arg(3)) {
 		return appendErrorAbout(dst, "-ERR ", c.arg(2), " cannot contain spaces, newlines or special characters.")
 	}
 	*field = append((*field)[:0], c.arg(3)...)
@@ -186,10 +186,13 @@ func appendErrorAbout(dst []byte, before string, arg []byte, after string) []byt
 }
 
 // isPlainWord says that b has only characters from '!' to '~', as servers demand of
-// names that CLIENT LIST prints. Unlike servers since Redis 7.2 it looks behind a NUL
-// byte too.
-func isPlainWord(b []byte) bool {
+// names that CLIENT LIST prints. All but Redis 7.0 look no further than a NUL byte, as
+// does what they print.
+func (env *Env) isPlainWord(b []byte) bool {
 	for _, c := range b {
+		if c == 0 && env.Table.Version() != redis70 {
+			return true
+		}
 		if c < '!' || c > '~' {
 			return false
 		}

@@ -96,12 +96,6 @@ var allowed = []difference{
 		commands: "command", example: []string{"COMMAND COUNT"},
 	},
 	{
-		clause: "OBS2", reason: "what follows a NUL could forge a line of CLIENT LIST, so it is looked at too",
-		commands: "client|setname client|setinfo", when: func(_ *rig, args []string) bool { return strings.Contains(args[len(args)-1], "\x00") },
-		proxy:   []string{"-ERR Client names cannot contain spaces", "-ERR LIB-NAME cannot contain spaces", "-ERR lib-name cannot contain spaces"},
-		example: []string{"CLIENT SETNAME \"a\\x00\\nb\""}, behind: line("CLIENT SETNAME x"),
-	},
-	{
 		clause: "OBS2", reason: "nodes would have to be told, on connections that others use too",
 		commands: "client|no-touch", proxy: []string{"-ERR 'client|no-touch' is not supported by this proxy\r\n"},
 		example: []string{"CLIENT NO-TOUCH ON"}, behind: line("CLIENT NO-TOUCH OFF"),
