@@ -26,9 +26,15 @@ var Loads = []struct {
 	{"SET", 1, func(r *Rig) { loadSet(r, 64) }},
 	{"SET4K", 1, func(r *Rig) { loadSet(r, 4<<10) }},
 	{"SET64K", 1, func(r *Rig) { loadSet(r, 64<<10) }},
-	{"MGET10over3", 1, loadMget},
+	{"MGET10over3", 1, func(r *Rig) { loadMget(r, 10) }},
 	{"EXISTS10over3", 1, loadExists},
-	{"MSET10over3", 1, loadMset},
+	{"MSET10over3", 1, func(r *Rig) { loadMset(r, 10) }},
+	{"GETx100over3", 100, loadGets},
+	{"MGET100over3", 1, func(r *Rig) { loadMget(r, 100) }},
+	{"SETx100over3", 100, loadSets},
+	{"MSET100over3", 1, func(r *Rig) { loadMset(r, 100) }},
+	{"KEYSover3", 1, loadKeys},
+	{"SCAN", 1, loadScan},
 	{"MOVED", 1, func(r *Rig) { loadRedirect(r, "MOVED", "") }},
 	{"ASK", 1, func(r *Rig) { loadRedirect(r, "ASK", "+OK\r\n") }},
 	{"ERROR", 1, loadError},
@@ -72,13 +78,11 @@ func loadSet(r *Rig, size int) {
 	r.Load(resp.AppendCommand(nil, "SET", "key:0001", strings.Repeat("v", size)), len(reply), func(int) []byte { return reply })
 }
 
-// spread makes a request for ten keys, each in a slot of its own, that lie on all three
+// spread makes a request for so many keys, each in a slot of its own, that lie on all three
 // nodes, and each node's replies to its parts. Every key is followed by the given words.
-func spread(command string, part []byte, words ...string) (request []byte, replies [shards][]byte) {
-	const keys = 10
+func spread(keys int, command string, part []byte, words ...string) (request []byte, replies [shards][]byte) {
 	all := []string{command}
-	for i := range keys {
-		key := fmt.Sprintf("key:%04d", i)
+	for _, key := range keysOf(keys) {
 		all = append(append(all, key), words...)
 		node := ownerOf(int(slot.Of([]byte(key))))
 		replies[node] = append(replies[node], part...)
@@ -86,20 +90,69 @@ func spread(command string, part []byte, words ...string) (request []byte, repli
 	return resp.AppendCommand(nil, all...), replies
 }
 
-func loadMget(r *Rig) {
-	request, replies := spread("MGET", append(resp.AppendArray(nil, 1), value64...))
-	want := len("*10\r\n") + 10*len(value64)
+// keysOf are so many keys, no two of which have a slot in common.
+func keysOf(n int) (keys []string) {
+	taken := [slot.Count]bool{}
+	for i := 0; len(keys) < n; i++ {
+		key := fmt.Sprintf("key:%04d", i)
+		if s := slot.Of([]byte(key)); !taken[s] {
+			taken[s] = true
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+func loadMget(r *Rig, keys int) {
+	request, replies := spread(keys, "MGET", append(resp.AppendArray(nil, 1), value64...))
+	want := len(resp.AppendArray(nil, keys)) + keys*len(value64)
 	r.Load(request, want, func(node int) []byte { return replies[node] })
 }
 
 func loadExists(r *Rig) {
-	request, replies := spread("EXISTS", resp.AppendInt(nil, 1))
+	request, replies := spread(10, "EXISTS", resp.AppendInt(nil, 1))
 	r.Load(request, len(":10\r\n"), func(node int) []byte { return replies[node] })
 }
 
-func loadMset(r *Rig) {
-	request, replies := spread("MSET", []byte("+OK\r\n"), strings.Repeat("v", 64))
+func loadMset(r *Rig, keys int) {
+	request, replies := spread(keys, "MSET", []byte("+OK\r\n"), strings.Repeat("v", 64))
 	r.Load(request, len("+OK\r\n"), func(node int) []byte { return replies[node] })
+}
+
+// loadGets and loadSets ask one by one, pipelined, for what an MGET or MSET of 100 keys asks
+// at once: that may cost 1.3 times as much.
+func loadGets(r *Rig) { loadPipelined(r, value64, "GET") }
+
+func loadSets(r *Rig) { loadPipelined(r, []byte("+OK\r\n"), "SET", strings.Repeat("v", 64)) }
+
+func loadPipelined(r *Rig, reply []byte, command string, words ...string) {
+	const keys = 100
+	var requests []byte
+	var replies [shards][]byte
+	for _, key := range keysOf(keys) {
+		requests = resp.AppendCommand(requests, append([]string{command, key}, words...)...)
+		node := ownerOf(int(slot.Of([]byte(key))))
+		replies[node] = append(replies[node], reply...)
+	}
+	r.Load(requests, keys*len(reply), func(node int) []byte { return replies[node] })
+}
+
+// loadKeys asks all three nodes for their keys, of which each has ten.
+func loadKeys(r *Rig) {
+	const each = 10
+	keys := resp.AppendBulkString(nil, "key:0001")
+	reply := append(resp.AppendArray(nil, each), bytes.Repeat(keys, each)...)
+	want := len(resp.AppendArray(nil, shards*each)) + shards*each*len(keys)
+	r.Load(resp.AppendCommand(nil, "KEYS", "*"), want, func(int) []byte { return reply })
+}
+
+// loadScan begins a walk, to which the first node answers with a cursor and ten keys.
+func loadScan(r *Rig) {
+	const each = 10
+	keys := append(resp.AppendArray(nil, each), bytes.Repeat(resp.AppendBulkString(nil, "key:0001"), each)...)
+	reply := append(resp.AppendBulkString(resp.AppendArray(nil, 2), "17"), keys...)
+	cursor := resp.AppendBulkString(resp.AppendArray(nil, 2), "1234567890123456789")
+	r.Load(resp.AppendCommand(nil, "SCAN", "0"), len(cursor)+len(keys), func(int) []byte { return reply })
 }
 
 // loadRedirect asks for a key that is always at another node than the worker thinks:
