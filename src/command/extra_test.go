@@ -15,6 +15,9 @@ func TestContract_ROUTE2_extraCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if added := table.Len() - ForEngine("valkey", 9, 1).Len(); added != 2 {
+		t.Errorf("%d rows are added", added)
+	}
 	get := table.Lookup([]byte("MYMOD.get"))
 	if get == nil || get.Name != "mymod.get" || get.Route != RouteKeyed || get.KeyIndex != 1 || get.Arity != -2 || get.Flags != FlagReadOnly|FlagFast {
 		t.Errorf("mymod.get: %+v", get)

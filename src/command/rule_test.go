@@ -103,6 +103,7 @@ func TestContract_ROUTE3_rulesForCommandsOfModules(t *testing.T) {
 		{"m.watch -2 no_multi 1 1 1", RouteLater, ResponseDefaultHashslot},
 		{"m.conf -2 admin 0 0 0", RouteLater, ResponseDefaultKeyless},
 		{"m.find -2 readonly,movablekeys 0 0 0", RouteLater, ResponseDefaultKeyless},
+		{"m.seek -2 readonly,movablekeys 0 0 0 request_policy:all_shards", RouteLater, ResponseDefaultKeyless},
 		{"m.box -2 - 0 0 0", RouteAny, ResponseDefaultKeyless},
 		{"m.box|get 3 readonly 2 2 1", RouteKeyed, ResponseDefaultHashslot},
 		{"m.box|size 2 readonly 0 0 0 request_policy:all_shards response_policy:agg_max", RouteBroadcast, ResponseAggMax},
@@ -132,6 +133,20 @@ func TestContract_ROUTE3_rulesForCommandsOfModules(t *testing.T) {
 		}
 		if c := table.Row(uint16(id)); c.Route != test.route || c.Response != test.response || (c.Route == RouteSplit) != (c.KeyStep != 0) {
 			t.Errorf("%s: route %v, response %d, key step %d", test.line, c.Route, c.Response, c.KeyStep)
+		}
+	}
+}
+
+// Tips alone do not decide about subcommands of the servers' own containers, nor about commands that are about their connection.
+func TestContract_ROUTE3_tipsAreNotEnough(t *testing.T) {
+	eachTable(t, func(t *testing.T, table *Table) {
+		if c := table.LookupFull([]byte("slowlog|reset")); c.Request != RequestAllNodes || c.Route != RouteLater {
+			t.Errorf("slowlog|reset: request policy %d, route %v", c.Request, c.Route)
+		}
+	})
+	for _, category := range []string{"connection", "transaction"} {
+		if route, err := openTo(&Command{Categories: categoryBits[category]}); route != RouteLater || err != nil {
+			t.Errorf("a command about its %s: %v, %v", category, route, err)
 		}
 	}
 }

@@ -46,11 +46,11 @@ func (o *offer) extend(options *Options) {
 	}
 }
 
-// added answers the names of the commands that are not built in.
+// added answers the names of the commands that are offered and not built in.
 func (o *offer) added() string {
 	var names []string
 	for id := o.base.Len(); id < o.table.Len(); id++ {
-		if c := o.table.Row(uint16(id)); c.Parent() == nil {
+		if c := o.table.Row(uint16(id)); c.Parent() == nil && c.Offered() {
 			names = append(names, strings.ToLower(c.Name))
 		}
 	}

@@ -180,3 +180,27 @@ func TestContract_ROUTE2_CommandsFollowTheVersion(t *testing.T) {
 		t.Errorf("hexpire has the key specs %+v", c.KeySpecs)
 	}
 }
+
+// Nodes that run the same program have one list between them: a thousand would take as many times 200 KB.
+func TestEqualListsAreOne(t *testing.T) {
+	t.Parallel()
+	v := newVersions()
+	for i, reply := range []string{rowsReply(getRow, setRow), rowsReply(setRow, getRow), rowsReply(getRow)} {
+		rows, err := command.ParseRows([]byte(reply))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.learn(probe{addr: fmt.Sprint(i), commands: rows})
+	}
+	if v.commands["0"] != v.commands["1"] || v.commands["0"] == v.commands["2"] {
+		t.Errorf("lists are kept as %p, %p and %p", v.commands["0"], v.commands["1"], v.commands["2"])
+	}
+	snapshot := &topology.Snapshot{}
+	for i := range 4 {
+		snapshot.Nodes = append(snapshot.Nodes, topology.Node{Addr: fmt.Sprint(i), Shard: i})
+		snapshot.Shards = append(snapshot.Shards, topology.Shard{Primary: i})
+	}
+	if lists := v.told(snapshot); len(lists) != 2 {
+		t.Errorf("three nodes have told %d lists", len(lists))
+	}
+}

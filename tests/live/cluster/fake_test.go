@@ -18,12 +18,13 @@ type fake struct {
 	port     int
 	listener net.Listener
 
-	mu     sync.Mutex
-	slots  string                  // reply to CLUSTER SLOTS
-	answer func(args []any) string // reply to a command with keys
-	asked  map[string]int          // commands by name, and "CLUSTER SLOTS"
-	conns  map[net.Conn]bool       // connections that are open
-	dialed int                     // connections so far that have asked for more than the map
+	mu       sync.Mutex
+	slots    string                  // reply to CLUSTER SLOTS
+	commands string                  // reply to COMMAND
+	answer   func(args []any) string // reply to a command with keys
+	asked    map[string]int          // commands by name, and "CLUSTER SLOTS"
+	conns    map[net.Conn]bool       // connections that are open
+	dialed   int                     // connections so far that have asked for more than the map
 }
 
 // newFake starts a fake that owns every slot and stores nothing.
@@ -35,6 +36,7 @@ func newFake(t *testing.T) *fake {
 	}
 	f := &fake{addr: l.Addr().String(), port: l.Addr().(*net.TCPAddr).Port, listener: l, asked: map[string]int{}, conns: map[net.Conn]bool{}}
 	f.slots = slotsReply(slotRange{0, 16383, f.port})
+	f.commands = "-ERR unknown command\r\n"
 	f.answer = func([]any) string { return "$-1\r\n" }
 	go f.accept()
 	t.Cleanup(f.stop)
@@ -109,6 +111,8 @@ func (f *fake) reply(args []any, first *bool) string {
 		return f.slots
 	case "CLUSTER SHARDS", "CLUSTER INFO":
 		return "-ERR unknown subcommand\r\n"
+	case "COMMAND":
+		return f.commands
 	case "INFO":
 		return "$32\r\n# Server\r\nredis_version:7.0.15\r\n\r\n"
 	}
