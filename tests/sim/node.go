@@ -58,20 +58,21 @@ func dropMove(list []move, slot uint16) []move {
 
 // nodeConn is a connection to a node, seen from there.
 type nodeConn struct {
-	node      *node
-	end       *end
-	in        []byte
-	out       []byte
-	proto     int
-	loggedIn  bool
-	asking    bool
-	loaded    string // the script that the last SCRIPT LOAD has brought, until it is run
-	selfMoved bool   // answers requests for the node's own slots with MOVED to itself
-	hasMoved  bool   // and has done so
-	busy      bool   // work is scheduled
-	former    bool   // leads to where the node has been
-	cut       bool   // broke off within a reply: nothing more is served
-	closed    bool
+	node       *node
+	end        *end
+	in         []byte
+	out        []byte
+	proto      int
+	loggedIn   bool
+	asking     bool
+	loaded     string // the script that the last SCRIPT LOAD has brought, until it is run
+	behindLoad bool   // and this is it
+	selfMoved  bool   // answers requests for the node's own slots with MOVED to itself
+	hasMoved   bool   // and has done so
+	busy       bool   // work is scheduled
+	former     bool   // leads to where the node has been
+	cut        bool   // broke off within a reply: nothing more is served
+	closed     bool
 }
 
 func (n *node) accept() *end {

@@ -33,6 +33,9 @@ func (c *nodeConn) script(name string, words []string, marks []mark, asking bool
 		n.scripts[shaOf(words[1])] = true
 		n.cluster.judge.seen[shaOf(words[1])] = true
 	case "evalsha":
+		if q := n.cluster.judge.sessions[marks[0].session][marks[0].request]; q.misses > 0 && !c.behindLoad {
+			n.cluster.world.fail("%s came again without its script", q)
+		}
 		if !n.scripts[strings.ToLower(words[1])] {
 			n.cluster.judge.missed(c, marks[0], strings.ToLower(words[1]), asking)
 			c.reply([]byte(noScript))
@@ -43,7 +46,7 @@ func (c *nodeConn) script(name string, words []string, marks []mark, asking bool
 }
 
 // load serves SCRIPT LOAD, which the proxy sends in front of a request that has missed its
-// script.
+// script, and may refuse it.
 func (c *nodeConn) load(words []string) {
 	n := c.node
 	n.cluster.world.trace("loaded", int64(n.index), 0, nil)
@@ -51,14 +54,23 @@ func (c *nodeConn) load(words []string) {
 		n.cluster.world.fail("node %d got %s, a script that no client has sent", n.index, clip([]byte(strings.Join(words, " "))))
 	}
 	c.loaded = shaOf(words[2])
-	n.scripts[c.loaded] = true
-	c.out = append(c.out, bulk(c.loaded)...)
+	reply := bulk(c.loaded)
+	if n.cluster.world.chance(n.cluster.faults.LostScripts / 4) {
+		reply = []byte("-OOM command not allowed when used memory > 'maxmemory'.\r\n")
+	} else {
+		n.scripts[c.loaded] = true
+	}
+	c.out = append(c.out, reply...)
 	c.flush()
 }
 
 // expectRun expects that behind a SCRIPT LOAD the request for it comes, or its ASKING.
 func (c *nodeConn) expectRun(name string, words []string) {
-	if c.loaded == "" || name == "asking" {
+	if name == "asking" {
+		return
+	}
+	c.behindLoad = c.loaded != ""
+	if !c.behindLoad {
 		return
 	}
 	if name != "evalsha" || strings.ToLower(words[1]) != c.loaded {
