@@ -3,7 +3,7 @@
 // event.
 //
 //	clients --- wires --- Ring === worker === Ring --- wires --- nodes
-//	 script.go            ring.go                                node.go, store.go
+//	 script.go            ring.go                                node.go, store.go, scripts.go
 //	 client.go            recv.go, send.go                       cluster.go, migrate.go
 //	    |                    ^                                      |
 //	    |                    | World: virtual time, one heap        | every execution
@@ -35,6 +35,8 @@
 //   - A request comes to nodes as often as redirects may be followed, with the waits between
 //     that are due; after ASK at the node it names, with ASKING; and on connections that
 //     speak the session's protocol. (REDIR1, REDIR2, PROTO4)
+//   - A script that its node has lost is run once, directly behind its SCRIPT LOAD, and no
+//     session hears of it that waits for each reply. (SCRIPT1)
 //   - No redirect reaches a client. Errors appear only if the seed has faults that
 //     explain them.
 //   - The worker keeps the contract of package ring: one send in flight per socket, a
