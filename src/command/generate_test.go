@@ -64,10 +64,14 @@ var optionWords = strings.Fields(`STREAMS streams STORE Store STOREDIST COUNT BL
 	WITHSCORES LEFT MAX DB REPLACE EX ANY`)
 
 // plainWords are values that no command knows.
-var plainWords = []string{"", "k", "s", "g", "$", ">", "nosort", "#", "\x00\xff", "a\r\nb", "{", "{}x", "\xc3\x28", "streams\x00x", "store\x00", "get\x00"}
+var plainWords = []string{
+	"", "k", "s", "g", "$", ">", "nosort", "#", "\x00\xff", "a\r\nb", "{", "{}x", "\xc3\x28", "streams\x00x", "store\x00", "get\x00",
+}
 
 // numbers are what is given as a number, and what C reads as one.
-var numbers = []string{"1", "2", "3", "10", "0", "-1", "1.5", "01", "+2", " 1", "\t2", "2x", "1\x00", "", "x", "4", "99999999999999999999"}
+var numbers = []string{
+	"1", "2", "3", "4", "10", "0", "-1", "1.5", "01", "+2", " 1", "\t2", "2x", "1\x00", "", "x", "99999999999999999999", "4294967297", "-4294967294",
+}
 
 func (g *generator) pick(list []string) string { return list[g.IntN(len(list))] }
 

@@ -74,6 +74,10 @@ SMOVE a b m
 BITOP AND d a b
 BITOP NOT d a
 BITFIELD k GET u8 0
+BITFIELD k OVERFLOW SAT GET u8 0
+BITFIELD k OVERFLOW WRAP
+BITFIELD k GET u8 0 SET u8 0 1
+BITFIELD k GET u8
 SDIFFSTORE d a b
 SINTERSTORE d a
 SUNION a b
@@ -270,7 +274,8 @@ func TestContract_ROUTE2_LookupAndWalkAllocateNothing(t *testing.T) {
 func BenchmarkRoute(b *testing.B) {
 	table := ForEngine("valkey", 9, 1)
 	for _, line := range []string{
-		"GET k", "SET k v", "HSET k f v", "SET k v EX 100 NX", "OBJECT ENCODING k", "MGET a b c d e f g h", "ZUNIONSTORE d 2 a b", "XREAD COUNT 1 STREAMS s 0",
+		"GET k", "SET k v", "HSET k f v", "SET k v EX 100 NX", "OBJECT ENCODING k", "MGET a b c d e f g h", "ZUNIONSTORE d 2 a b",
+		"XREAD COUNT 1 STREAMS s 0",
 	} {
 		frame, args := request(strings.Fields(line)...)
 		dst := make([]KeyRef, 0, 16)

@@ -18,10 +18,13 @@ type difference struct {
 	applies  func(c *Command, words []string) bool
 }
 
-// toldOtherwise are requests for which COMMAND GETKEYS or GETKEYSANDFLAGS tells something else than the server does with the request itself.
+const everyVersion = "redis-7.0 redis-8.0 valkey-9.1"
+
+// toldOtherwise are requests for which COMMAND GETKEYS or GETKEYSANDFLAGS tells something else than what the server does with the request
+// itself.
 var toldOtherwise = []difference{
-	{"the number of keys is one to C's atoi only: the keys are told without flags and the destination last", "redis-7.0 redis-8.0 valkey-9.1", isLooseCount},
-	{"PFMERGE with a destination alone is executed", "redis-7.0 redis-8.0 valkey-9.1", isLonePFMerge},
+	{"the number of keys is one to C's atoi only: they are told without flags and the destination last", everyVersion, isLooseCount},
+	{"PFMERGE with a destination alone is executed", everyVersion, isLonePFMerge},
 	{"the first word STREAMS is taken, and one key too few is no error", "redis-7.0 valkey-9.1", isOddStreams},
 	{"the first STORE and the first STOREDIST are told, and the last one is used", "redis-7.0", isGeoWithStores},
 	{"a destination named STORE is taken for the option", "redis-7.0 valkey-9.1", isSortIntoStore},
@@ -29,7 +32,7 @@ var toldOtherwise = []difference{
 
 // routedOtherwise are requests that a node of a cluster takes for requests with other keys.
 var routedOtherwise = []difference{
-	{"nodes find no keys in MSETEX, and would write them wherever it was sent", "valkey-9.1", func(c *Command, _ []string) bool { return c.Name == "msetex" }},
+	{"nodes find no keys in MSETEX, and would write them wherever it was sent", "valkey-9.1", isMSETEX},
 	{"a destination named STORE is taken for the option", "redis-7.0 valkey-9.1", isSortIntoStore},
 }
 
@@ -37,11 +40,13 @@ func isLooseCount(c *Command, words []string) bool {
 	for i := range c.KeySpecs {
 		if k := &c.KeySpecs[i]; k.Count == CountKeynum {
 			number := words[k.Index+k.Keynum]
-			return number == "" || len(number) > 1 && number[0] == '0' || strings.Trim(number, "0123456789") != ""
+			return number == "" || len(number) > 9 || len(number) > 1 && number[0] == '0' || strings.Trim(number, "0123456789") != ""
 		}
 	}
 	return false
 }
+
+func isMSETEX(c *Command, _ []string) bool { return c.Name == "msetex" }
 
 func isLonePFMerge(c *Command, words []string) bool { return c.Name == "pfmerge" && len(words) == 2 }
 
