@@ -160,7 +160,7 @@ func TestContract_ROUTE2_ExtraCommandsAreOfferedInAnyCase(t *testing.T) {
 	}
 }
 
-// The built-in commands follow the version, those of the nodes are added to them, and a node that is upgraded is asked again.
+// The built-in commands follow the version, those of the nodes are added to them, and a node that has been started again is asked again.
 func TestContract_ROUTE2_CommandsFollowTheVersion(t *testing.T) {
 	t.Parallel()
 	a := newFakeNode(t)
@@ -168,10 +168,17 @@ func TestContract_ROUTE2_CommandsFollowTheVersion(t *testing.T) {
 	a.script("COMMAND", rowsReply(getRow, "hexpire -6 write 1 1 1"))
 	r := start(t, Options{Bootstrap: []string{a.addr}})
 	r.awaitOffer("hexpire m.get")
-	a.script("INFO SERVER", bulk("# Server\r\nredis_version:8.0.1\r\n"))
+	a.script("INFO SERVER", bulk("# Server\r\nredis_version:7.0.15\r\nrun_id:1\r\n"))
+	a.script("COMMAND", rowsReply(pingRow))
+	r.refresh()
+	r.awaitOffer("m.ping")
+	a.script("INFO SERVER", bulk("# Server\r\nredis_version:8.0.1\r\nrun_id:2\r\n"))
 	a.script("COMMAND", rowsReply(setRow, "hexpire -6 write 1 1 1"))
 	r.refresh()
 	r.await("the new module", func() bool { return r.Commands().Lookup([]byte("m.set")) != nil })
+	if n := a.count("COMMAND"); n != 3 {
+		t.Errorf("asked %d times, want once for each start", n)
+	}
 	if got, want := r.Commands().Version(), (command.Version{Engine: topology.EngineRedis, Major: 8}); got != want {
 		t.Errorf("the table is that of %v", got)
 	}

@@ -22,7 +22,8 @@
 //
 // # Which commands are offered
 //
-// Every node is asked COMMAND once, and again when it has failed and comes back, or runs another version than before. What all
+// Every node is asked COMMAND once, and again when it has failed and comes back, or has another run_id than before. (What
+// MODULE LOAD brings into a running node is not noticed.) What all
 // primaries describe alike and no built-in table has is added to the built-in commands of the nodes' version: commands of modules,
 // or of newer servers. A primary that does not tell its commands (its ACL, a reply that is none) has the built-in ones only, so
 // nothing is added; one that has not been reached yet, or has failed, is passed over. Configured commands are offered in any case.

@@ -236,7 +236,7 @@ func (r *Refresher) take(ctx context.Context, result outcome) (event topology.Ev
 	}
 	r.clusterEpoch = result.best.clusterEpoch
 	r.versions.keep(snapshot)
-	r.versions.hear(result.best.addr, result.best.server)
+	r.versions.hear(result.best.addr, result.best.program)
 	r.publish(snapshot)
 	r.askVersions(ctx)
 	if !snapshot.Complete() {

@@ -1,7 +1,6 @@
 package refresher
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -28,8 +27,8 @@ var errSelf = errors.New("this is the proxy itself, expected nodes of the cluste
 type answer struct {
 	addr         string
 	snapshot     *topology.Snapshot
-	server       topology.Server // zero when INFO was refused
-	clusterEpoch uint64          // 0 when CLUSTER INFO was refused
+	program      program // zero when INFO was refused
+	clusterEpoch uint64  // 0 when CLUSTER INFO was refused
 }
 
 // outcome is what a round brought: the best answer, nil when there is none, and why others gave none.
@@ -145,7 +144,8 @@ func (r *round) askNode(ctx context.Context, addr string) (*answer, *failure) {
 	if fail != nil {
 		return nil, fail
 	}
-	if r.options.RunID != "" && bytes.Contains(replies[3], []byte("run_id:"+r.options.RunID)) {
+	program, _ := readProgram(replies[3]) // without the right to INFO the version stays unknown
+	if r.options.RunID != "" && program.runID == r.options.RunID {
 		return nil, &failure{refused, addr, errSelf}
 	}
 	host, _, err := net.SplitHostPort(addr)
@@ -161,6 +161,5 @@ func (r *round) askNode(ctx context.Context, addr string) (*answer, *failure) {
 		return nil, &failure{malformed, addr, err}
 	}
 	snapshot.FetchedAt = r.at
-	server, _ := topology.ParseInfo(replies[3]) // without the right to INFO the version stays unknown
-	return &answer{addr, snapshot, server, topology.ParseClusterEpoch(replies[2])}, nil
+	return &answer{addr, snapshot, program, topology.ParseClusterEpoch(replies[2])}, nil
 }

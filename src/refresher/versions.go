@@ -15,15 +15,27 @@ import (
 const probesMax = 8
 
 // versions remembers what program each node runs and which commands it has. All are asked once, and again only when they fail
-// and come back.
+// and come back, or are seen to have been started again.
 type versions struct {
-	known    map[string]topology.Server // by address; a node that answers for the map tells this on the way
-	commands map[string]*command.Rows   // by address, of the nodes that have been asked; lists that are equal are one
-	tried    map[string]time.Time       // by address, when a node without an entry above was last asked
+	known    map[string]program       // by address; a node that answers for the map tells this on the way
+	commands map[string]*command.Rows // by address, of the nodes that have been asked; lists that are equal are one
+	tried    map[string]time.Time     // by address, when a node without an entry above was last asked
+}
+
+// program is what a node says of its program and process. The zero value is that of a node that does not tell.
+type program struct {
+	topology.Server
+	runID string // another one after each start
+}
+
+// readProgram reads the reply to INFO server. With an error the version is not known.
+func readProgram(reply []byte) (program, error) {
+	server, err := topology.ParseInfo(reply)
+	return program{server, topology.ParseRunID(reply)}, err
 }
 
 func newVersions() versions {
-	return versions{known: map[string]topology.Server{}, commands: map[string]*command.Rows{}, tried: map[string]time.Time{}}
+	return versions{known: map[string]program{}, commands: map[string]*command.Rows{}, tried: map[string]time.Time{}}
 }
 
 // keep forgets nodes that left the map or failed: who comes back may run another version.
@@ -44,21 +56,21 @@ func forget[T any](about map[string]T, alive map[string]bool) {
 	maps.DeleteFunc(about, func(addr string, _ T) bool { return !alive[addr] })
 }
 
-// hear takes in what a node says on the way, if it does. One that runs another version than before has been restarted.
-func (v *versions) hear(addr string, server topology.Server) {
-	if !server.Version.Known() {
+// hear takes in what a node says on the way, if it does. One that is another process than before is asked again.
+func (v *versions) hear(addr string, heard program) {
+	if !heard.Version.Known() {
 		return
 	}
-	if last, known := v.known[addr]; known && last != server {
+	if last, known := v.known[addr]; known && last != heard {
 		delete(v.commands, addr)
 		delete(v.tried, addr)
 	}
-	v.known[addr] = server
+	v.known[addr] = heard
 }
 
 // learn takes in what a node has answered.
 func (v *versions) learn(p probe) {
-	v.known[p.addr] = p.server
+	v.known[p.addr] = p.program
 	for _, other := range v.commands {
 		if other.Equal(p.commands) {
 			p.commands = other
@@ -99,18 +111,18 @@ func (v *versions) missing(snapshot *topology.Snapshot, now time.Time, period ti
 func (v *versions) fill(snapshot *topology.Snapshot) {
 	var servers []topology.Server
 	for i := range snapshot.Nodes {
-		if server, known := v.known[snapshot.Nodes[i].Addr]; known {
-			servers = append(servers, server)
+		if node, known := v.known[snapshot.Nodes[i].Addr]; known {
+			servers = append(servers, node.Server)
 		}
 	}
 	lowest := topology.Lowest(servers)
 	snapshot.Engine, snapshot.Version, snapshot.RedisVersion = lowest.Engine, lowest.Version, lowest.RedisVersion
 }
 
-// probe is what one node said of its program.
+// probe is what one node said.
 type probe struct {
 	addr     string
-	server   topology.Server
+	program  program
 	commands *command.Rows // empty if the node does not tell
 	untold   error         // why it does not
 	failure  *failure
@@ -140,11 +152,11 @@ func (r *Refresher) probeNode(ctx context.Context, addr string) probe {
 	if fail != nil {
 		return probe{addr: addr, failure: fail}
 	}
-	server, err := topology.ParseInfo(replies[0])
+	program, err := readProgram(replies[0])
 	if err != nil {
 		return probe{addr: addr, failure: &failure{refused, addr, err}}
 	}
-	p := probe{addr: addr, server: server}
+	p := probe{addr: addr, program: program}
 	if p.commands, p.untold = command.ParseRows(replies[2]); p.untold != nil {
 		p.commands = &command.Rows{}
 	}

@@ -57,6 +57,16 @@ func Lowest(servers []Server) Server {
 	return lowest
 }
 
+// ParseRunID reads from the reply to INFO server which process the node is: each start has another run_id. It answers "" when the
+// reply does not tell.
+func ParseRunID(reply []byte) string {
+	text, err := infoText(reply)
+	if err != nil {
+		return ""
+	}
+	return infoField(text, "run_id")
+}
+
 // ParseClusterEpoch reads cluster_current_epoch from the reply to CLUSTER INFO. It answers 0, which no node of a working
 // cluster has, when the reply does not tell.
 func ParseClusterEpoch(reply []byte) uint64 {

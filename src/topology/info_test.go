@@ -9,6 +9,18 @@ var (
 	infoValkey = bulk("# Server\r\nredis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:9.1.2\r\n")
 )
 
+func TestParseRunID(t *testing.T) {
+	for reply, want := range map[string]string{
+		string(bulk("# Server\r\nredis_version:7.0.15\r\nrun_id:5c6a\r\ntcp_port:1\r\n")): "5c6a",
+		string(infoRedis): "",
+		"-NOPERM no\r\n":  "",
+	} {
+		if got := ParseRunID([]byte(reply)); got != want {
+			t.Errorf("%q: %q, want %q", reply, got, want)
+		}
+	}
+}
+
 func TestParseInfo(t *testing.T) {
 	for _, c := range []struct {
 		reply []byte
