@@ -35,7 +35,7 @@ func (s *Server) commandGetKeysAndFlags(dst []byte, q *Query) []byte {
 	return q.Table.AppendKeysAndFlags(dst, q.Frame, q.Args[2:], q.Proto)
 }
 
-// listFilters say which commands COMMAND LIST FILTERBY keeps. The proxy has no modules.
+// listFilters say which commands COMMAND LIST FILTERBY keeps. Of a command that is no server's own nothing tells which module it is from.
 var listFilters = map[string]func(c *command.Command, value []byte) bool{
 	"module":  func(*command.Command, []byte) bool { return false },
 	"aclcat":  func(c *command.Command, value []byte) bool { return c.Categories&command.CategoryNamed(value) != 0 },
