@@ -188,7 +188,7 @@ func TestContract_ROUTE2_CommandsFollowTheVersion(t *testing.T) {
 	}
 }
 
-// Nodes that run the same program have one list between them: a thousand would take as many times 200 KB.
+// Nodes that run the same program have one list between them: a thousand would take as many times 100 KB.
 func TestEqualListsAreOne(t *testing.T) {
 	t.Parallel()
 	v := newVersions()

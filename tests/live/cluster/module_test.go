@@ -200,3 +200,28 @@ func TestContract_ROUTE6_CursorsLeadBackToTheirNode(t *testing.T) {
 
 // shardIn is the shard that results name.
 func shardIn(results any) int64 { return results.([]any)[1].([]any)[0].(int64) }
+
+// TestContract_CONF2_ExtraCommandsAreRouted: nodes that tell nothing of a command get it all the same, by its keys or its tips.
+func TestContract_CONF2_ExtraCommandsAreRouted(t *testing.T) {
+	harness.EachEngine(t, func(t *testing.T, engine string) {
+		shards := newModules(t)
+		for _, f := range shards {
+			f.has()
+		}
+		p := harness.StartAt(t, engine, shards[0].addr,
+			"--extra-commands", "M.SECOND 3 readonly,fast 2 2 1", "--extra-commands", "m.size", "1", "-", "0", "0", "0",
+			"request_policy:all_shards", "response_policy:agg_sum")
+		c := p.Dial(t)
+		await(t, c, int64(33), "m.size")
+		for _, key := range []string{"foo", "bar", "hello"} {
+			wantReply(t, c, fmt.Sprint(shardOf(key)), "m.second", "x", key)
+		}
+		harness.WantError(t, c, "ERR wrong number of arguments for 'm.second' command", "M.SECOND", "x")
+		harness.WantError(t, c, "ERR unknown command 'm.get', with args beginning with: 'x' ", "m.get", "x")
+		if n := timesAll(shards, "M.GET"); n != 0 {
+			t.Errorf("a command that nobody has named got to a node")
+		}
+		wantReply(t, c, "[extra-commands m.second 3 readonly,fast 2 2 1\n"+
+			"m.size 1 - 0 0 0 request_policy:all_shards response_policy:agg_sum]", "CONFIG", "GET", "extra-commands")
+	})
+}
