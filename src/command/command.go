@@ -19,6 +19,10 @@ type Command struct {
 
 	CursorLast bool // RouteCursor: the reply's cursor is its last element and an integer, not its first and a string
 
+	// RawErrors says that servers write what the client has sent into an error without taking line ends out: to whoever reads the
+	// connection that error is more than one reply.
+	RawErrors bool
+
 	Request  RequestPolicy
 	Response ResponsePolicy // how the replies of several nodes become one
 

@@ -36,6 +36,7 @@ type policy struct {
 	last     bool           // RouteCursor: the cursor is the last element of the reply, an integer
 	block    bool           // blocks only with the option BLOCK
 	script   ScriptRole
+	raw      bool // Command.RawErrors
 }
 
 // policies says what the proxy does with commands that the default rules do not cover (setPolicy). How the replies of several nodes become
@@ -60,10 +61,12 @@ var policies = []policy{
 	{route: RouteBroadcast, names: "script|load", script: ScriptBody, argIndex: 2},
 	{route: RouteBroadcast, names: "script|flush", script: ScriptFlush},
 	{route: RouteBroadcast, names: "script|kill function|kill", script: ScriptKill},
-	{route: RouteBroadcast, names: "function|load function|delete function|flush function|restore"},
+	{route: RouteBroadcast, names: "function|load function|restore", raw: true},
+	{route: RouteBroadcast, names: "function|delete function|flush"},
 	{route: RouteKeyed, names: "eval eval_ro", script: ScriptBody, argIndex: 1},
 	{route: RouteKeyed, names: "evalsha evalsha_ro", script: ScriptSHA, argIndex: 1},
-	{route: RouteAny, names: "script|show function|list function|dump function|stats"},
+	{route: RouteAny, names: "function|list", raw: true},
+	{route: RouteAny, names: "script|show function|dump function|stats"},
 
 	{route: RouteAny, names: "lolwut swapdb object memory|help xgroup xinfo module|list"},
 	{route: RouteAny, names: "acl|help client|help cluster|help command|help commandlog|help config|help function|help latency|help"},

@@ -20,6 +20,7 @@ func (c *Command) setPolicy(undecided func(*Command) (Route, error)) (err error)
 		return err
 	}
 	c.Route, c.KeyStep, c.ArgIndex, c.CursorLast, c.blockOption, c.Script = p.route, p.keyStep, p.argIndex, p.last, p.block, p.script
+	c.RawErrors = p.raw
 	if p.response != ResponseDefaultKeyless {
 		c.Response = p.response
 	}

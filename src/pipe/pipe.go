@@ -50,11 +50,12 @@ type Traits uint8
 
 // The traits.
 const (
-	Scripted Traits = 1 << iota // the reply may have been made up by the client
-	BySHA                       // it names a script that the node may lack
-	Passed                      // Frame is the beginning only: it cannot be sent again
-	Asking                      // an ASKING precedes it
-	Loading                     // the script that it names precedes it
+	Scripted  Traits = 1 << iota // the reply may have been made up by the client
+	BySHA                        // it names a script that the node may lack
+	Passed                       // Frame is the beginning only: it cannot be sent again
+	Asking                       // an ASKING precedes it
+	Loading                      // the script that it names precedes it
+	RawErrors                    // lines of the client's may follow an error: nobody else may wait behind it
 )
 
 // Has says that the request has a trait, or one of several.

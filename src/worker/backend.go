@@ -23,6 +23,7 @@ type backend struct {
 	swept      uint32       // its Replies at the last sweep
 	tenure     tenure       // whose requests it takes
 	lessee     ring.Token   // tenureLeased: the client
+	last       bool         // ends when it is quiet: what comes then is nobody's
 	idleAt     int64        // tenureIdle: since when, ns
 	stopped    stopReason   // why what it sends is not read now
 	others     bool         // wait behind the large reply that is passed on
@@ -59,7 +60,7 @@ func (w *Worker) dial(n *node, key pipe.Key) *backend {
 	b.connecting = true
 	b.dirty = false
 	b.swept = 0
-	b.tenure, b.lessee, b.stopped, b.patience = tenureNone, 0, readOn, patience
+	b.tenure, b.lessee, b.last, b.stopped, b.patience = tenureNone, 0, false, readOn, patience
 	b.waiters = b.waiters[:0]
 	n.open++
 	w.counters.BackendDials++
@@ -309,6 +310,7 @@ func (w *Worker) freePipe(b *backend) {
 // push puts a request on a pipe, behind a prefix, and takes over its reference of the
 // frame. If it cannot, the request is answered with an error.
 func (w *Worker) push(b *backend, r *pipe.Request, before pipe.Prefix) {
+	b.last = b.last || r.Has(pipe.RawErrors)
 	if b.Push(w.Arena, w.now, r, before) {
 		w.inFlight++
 		w.touchPipe(b)

@@ -70,7 +70,7 @@ func (w *Worker) audience(cmd *command.Command) (list []owner, count int) {
 // they say does not count.
 func (w *Worker) broadcast(c *client, in session.Intent) {
 	targets, count := w.audience(in.Command)
-	if in.Command.Script == command.ScriptKill {
+	if in.Command.Script == command.ScriptKill || in.Command.RawErrors {
 		w.bypass(c, targets)
 	}
 	if !w.haveRoom(c, in, targets, count) {
@@ -83,14 +83,27 @@ func (w *Worker) broadcast(c *client, in session.Intent) {
 	j, token := w.joins.take()
 	j.BeginBroadcast(len(targets), count, in.Command.Response, c.Token, seq)
 	for k, to := range targets {
-		r := pipe.Request{Owner: token, Seq: uint32(k), Slot: to.slot, Frame: w.frameOf(frame)}
-		if b := w.pipeTo(c, to.node); b != nil {
+		r := pipe.Request{Owner: token, Seq: uint32(k), Slot: to.slot, Traits: traitsOf(in.Command) & pipe.RawErrors, Frame: w.frameOf(frame)}
+		b, reason := w.pipeForAll(c, in.Command, to.node)
+		if b != nil {
 			w.push(b, &r, pipe.Prefix{})
 		} else {
-			w.answerLost(to.node, r, false, to.node.reason)
+			w.answerLost(to.node, r, false, reason)
 		}
 	}
 	w.Arena.Release(frame.Block)
+}
+
+// pipeForAll returns the pipe to one of the nodes that a command is broadcast to, or why there
+// is none.
+func (w *Worker) pipeForAll(c *client, cmd *command.Command, n *node) (b *backend, reason string) {
+	if !cmd.RawErrors {
+		return w.pipeTo(c, n), n.reason
+	}
+	if b = w.leaseOf(c, n); b == nil && n.private >= w.PrivateMax {
+		return nil, "too many connections of their own to it, see private-conns-per-node"
+	}
+	return b, n.reason
 }
 
 // haveRoom says that a request can be sent to all targets now. If not, it is answered, or

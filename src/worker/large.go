@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"mithril/src/command"
 	"mithril/src/pipe"
 	"mithril/src/ring"
 	"mithril/src/session"
@@ -27,7 +28,7 @@ var (
 	StreamFrom = 1 << 20
 )
 
-const errPrivate = "-ERR too many connections of their own to the node for large requests, see private-conns-per-node\r\n"
+const errPrivate = "-ERR too many connections of their own to the node, see private-conns-per-node\r\n"
 
 // ownPipe returns the pipe of its own that a client has to n for a large request or for
 // large replies, and leases one if it may. It is nil, and the client held, while earlier
@@ -44,6 +45,15 @@ func (w *Worker) ownPipe(c *client, n *node) (b *backend, ok bool) {
 		return nil, false
 	}
 	return w.lease(c, n), true
+}
+
+// refuseOwn answers a request for which a client gets no pipe of its own to n.
+func (w *Worker) refuseOwn(c *client, cmd *command.Command, n *node) {
+	if n.private >= w.PrivateMax {
+		c.AnswerBytes(&w.env, c.Accept(&w.env, cmd), []byte(errPrivate))
+		return
+	}
+	w.refuse(c, cmd, n)
 }
 
 // beginUpload sends the beginning of a large request. What follows goes the same way by
@@ -66,12 +76,8 @@ func (w *Worker) beginUpload(c *client, in session.Intent) {
 	}
 	n := w.nodes[index]
 	b, _ := w.ownPipe(c, n)
-	switch {
-	case b == nil && n.private >= w.PrivateMax:
-		c.AnswerBytes(&w.env, c.Accept(&w.env, in.Command), []byte(errPrivate))
-		return
-	case b == nil:
-		w.refuse(c, in.Command, n)
+	if b == nil {
+		w.refuseOwn(c, in.Command, n)
 		return
 	}
 	frame := w.frameOf(in.Frame)

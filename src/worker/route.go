@@ -45,9 +45,13 @@ func (w *Worker) forward(c *client, in session.Intent) {
 		return
 	}
 	var b *backend
-	if index := w.route[in.Slot]; index != noNode && (int(in.Frame.Len) > w.LargeRequestFrom || c.Heavy(w.HeavyFrom)) {
+	if index := w.route[in.Slot]; index != noNode && (int(in.Frame.Len) > w.LargeRequestFrom || c.Heavy(w.HeavyFrom) || in.Command.RawErrors) {
 		var ok bool
 		if b, ok = w.ownPipe(c, w.nodes[index]); !ok {
+			return
+		}
+		if b == nil && in.Command.RawErrors {
+			w.refuseOwn(c, in.Command, w.nodes[index])
 			return
 		}
 	}
@@ -71,14 +75,17 @@ func (w *Worker) forward(c *client, in session.Intent) {
 	w.push(b, &r, pipe.Prefix{})
 }
 
-func traitsOf(cmd *command.Command) pipe.Traits {
-	switch {
-	case cmd.Script == command.ScriptSHA:
-		return pipe.Scripted | pipe.BySHA
-	case cmd.RunsScripts():
-		return pipe.Scripted
+func traitsOf(cmd *command.Command) (t pipe.Traits) {
+	if cmd.RunsScripts() {
+		t |= pipe.Scripted
 	}
-	return 0
+	if cmd.Script == command.ScriptSHA {
+		t |= pipe.BySHA
+	}
+	if cmd.RawErrors {
+		t |= pipe.RawErrors
+	}
+	return t
 }
 
 // refuse answers a request whose slot has no owner, or one that cannot be reached.

@@ -88,9 +88,10 @@ func (w *Worker) prefixOf(r *pipe.Request) (before pipe.Prefix) {
 	return pipe.Prefix{Bytes: w.scratch, Commands: before.Commands + 1}
 }
 
-// bypass gives a client connections of its own to nodes, as far as there may be more: a
+// bypass gives a client connections of its own to nodes, as far as there may be more. A
 // shared one may wait for the very script that is to be killed, and its node does not read
-// on there before that has ended.
+// on there before that has ended; and what follows a raw error there would be taken for
+// somebody else's reply.
 func (w *Worker) bypass(c *client, targets []owner) {
 	for _, to := range targets {
 		w.ownPipe(c, to.node)

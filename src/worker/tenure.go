@@ -148,8 +148,9 @@ func (w *Worker) detach(b *backend) {
 // quiet is called when everything asked on a pipe is answered.
 func (w *Worker) quiet(b *backend) {
 	switch {
-	case b.State() == pipe.Draining, b.Begun():
-		// Answered before it was whole, the rest of a request must not be taken for one.
+	case b.State() == pipe.Draining, b.Begun(), b.last:
+		// Answered before it was whole, the rest of a request must not be taken for one,
+		// nor the rest of an error for a reply.
 		w.losePipe(b, "")
 		return
 	case b.tenure == tenureShared:
