@@ -185,3 +185,30 @@ func TestCase_B09_BroadcastWithADeadReplica(t *testing.T) {
 		}
 	})
 }
+
+// TestCase_B09_BroadcastWithAHangingReplica: a replica that neither answers nor ends holds up
+// what it is told too for a moment, and nothing else.
+func TestCase_B09_BroadcastWithAHangingReplica(t *testing.T) {
+	const (
+		index  = 3 // of the first shard
+		within = 4 * time.Second
+	)
+	cluster := testbed.RunCluster(t, testbed.Options{Config: []string{"cluster-node-timeout 60000"}})
+	harness.EachEngine(t, func(t *testing.T, engine string) {
+		c := harness.Start(t, harness.Options{Cluster: cluster, Engine: engine, Checked: true}).Dial(t)
+		if err := cluster.Pause(index); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := cluster.Resume(index); err != nil {
+				t.Error(err)
+			}
+		})
+		for _, request := range [][]any{{"FLUSHALL"}, {"KEYS", "*"}, {"SCRIPT", "LOAD", "return 1"}, {"FUNCTION", "FLUSH"}, {"SCRIPT", "FLUSH"}} {
+			began := time.Now()
+			if reply, err := c.Do(request...); err != nil || time.Since(began) > within {
+				t.Errorf("%v: %v, %v after %v", request, reply, err, time.Since(began))
+			}
+		}
+	})
+}

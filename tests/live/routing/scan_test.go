@@ -203,6 +203,12 @@ func TestContract_ROUTE8_CursorsOfAnotherMembership(t *testing.T) {
 		if _, err := e.Cluster.Failover(t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}
+		// A redirect names the new primary before a map does. Each key is there once.
+		replies, err := c.Pipeline([]any{"UNLINK", "{" + tagOfSlot(slotOfEveryShard[1]) + "}none"}, []any{"KEYS", "*"}, []any{"DBSIZE"})
+		if err != nil || replies[2] != int64(len(keys)) {
+			t.Fatalf("behind a redirect: DBSIZE %v, %v", replies[len(replies)-1], err)
+		}
+		sameWords(t, "KEYS behind a redirect", words(t, replies[1]), keys)
 		awaitScan(t, c, cursor, otherCursor)
 		for range 20 {
 			harness.Expect(t, c, array("SCAN", cursor), otherCursor)
