@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"mithril/src/command"
 	"mithril/src/topology"
 	"mithril/tools/testbed"
 )
@@ -108,16 +109,32 @@ func (l *live) firstMap(t *testing.T) {
 	}
 	l.await("versions", func() bool { return l.Current().Version.Known() })
 	text, err := l.cluster.Engine.Version(l.ctx)
+	l.wholeOffer(t)
 	if current = l.Current(); err != nil || !strings.Contains(text, "v="+current.Version.String()) ||
 		!strings.HasPrefix(l.cluster.Engine.Name, current.Engine) || !current.RedisVersion.Known() {
 		t.Errorf("%s %v, compatible with %v; the program says %q, %v", current.Engine, current.Version, current.RedisVersion, text, err)
 	}
 }
 
+// wholeOffer: nodes without modules tell no command that is not built in for them, and each is asked once.
+func (l *live) wholeOffer(t *testing.T) {
+	t.Helper()
+	l.await("every node to be asked for its commands", func() bool { return l.calls(t, "cmdstat_command:calls=") == len(l.cluster.Nodes()) })
+	l.refresh()
+	v := l.Current().Version
+	if table := l.Commands(); table != command.ForEngine(l.Current().Engine, v.Major, v.Minor) {
+		t.Errorf("%d commands are added to the built-in ones", table.Len())
+	}
+	if l.log.count("commands") != 0 {
+		t.Errorf("log:\n%s", l.log)
+	}
+}
+
 // storm counts what a second of wishes costs the nodes (case H12).
 func (l *live) storm(t *testing.T) {
 	t.Helper()
-	before := l.mapCalls(t)
+	const mapCalls = "cmdstat_cluster|slots:calls="
+	before := l.calls(t, mapCalls)
 	end := time.Now().Add(time.Second)
 	var wishing sync.WaitGroup
 	for range 3 {
@@ -130,13 +147,13 @@ func (l *live) storm(t *testing.T) {
 	}
 	wishing.Wait()
 	// A node whose head start ran out on a busy machine is asked for nothing; hence twice the ten of the debounce time.
-	if calls := l.mapCalls(t) - before; calls < 2 || calls > 20 {
+	if calls := l.calls(t, mapCalls) - before; calls < 2 || calls > 20 {
 		t.Errorf("CLUSTER SLOTS was called %d times in a second of wishes", calls)
 	}
 }
 
-// mapCalls sums the calls of CLUSTER SLOTS over all nodes.
-func (l *live) mapCalls(t *testing.T) (calls int) {
+// calls sums a number of INFO commandstats over all nodes: what follows the text in its line, up to a comma.
+func (l *live) calls(t *testing.T, before string) (calls int) {
 	t.Helper()
 	for _, node := range l.cluster.Nodes() {
 		text, err := l.do(node, "INFO", "commandstats")
@@ -144,7 +161,7 @@ func (l *live) mapCalls(t *testing.T) (calls int) {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(text.(string)) {
-			if rest, found := strings.CutPrefix(line, "cmdstat_cluster|slots:calls="); found {
+			if rest, found := strings.CutPrefix(line, before); found {
 				count, _, _ := strings.Cut(rest, ",")
 				n, err := strconv.Atoi(count)
 				if err != nil {
