@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"mithril/src/glob"
 	"mithril/tests/harness"
 )
 
@@ -12,7 +13,7 @@ import (
 type difference struct {
 	clause   string                           // of the contract
 	reason   string                           // why it must
-	commands string                           // full names, a container's for all its subcommands; "*" for every command
+	commands string                           // patterns of full names
 	when     func(g *rig, args []string) bool // only these requests; nil: all
 	proxy    []string                         // what the proxy's reply begins with; empty: whatever has the type of the lone node's
 	lone     string                           // what the lone node's reply begins with
@@ -40,11 +41,14 @@ var allowed = []difference{
 	},
 	{
 		clause: "ROUTE11", reason: "a cluster has one database; the texts are a node's in cluster mode",
-		commands: "move copy", proxy: []string{
-			"-ERR MOVE is not allowed in cluster mode\r\n", "-ERR Copying to another database is not allowed in cluster mode\r\n",
-			"-ERR DB index is out of range\r\n", "-ERR value is out of range",
-		},
-		example: []string{"SET k v", "MOVE k 1", "COPY k {k}2 DB 1"},
+		commands: "move", proxy: []string{"-ERR MOVE is not allowed in cluster mode\r\n", "-ERR DB index is out of range\r\n"},
+		example: []string{"SET k v", "MOVE k 1"},
+	},
+	{
+		clause: "ROUTE11", reason: "a cluster has one database; the texts are a node's in cluster mode",
+		commands: "copy", when: func(_ *rig, args []string) bool { return with("db")(args) },
+		proxy:   []string{"-ERR Copying to another database is not allowed in cluster mode\r\n", "-ERR DB index is out of range\r\n"},
+		example: []string{"SET k v", "COPY k {k}2 DB 1"},
 	},
 	{
 		clause: "ROUTE11", reason: "a cluster has one database; the texts are a node's in cluster mode",
@@ -78,7 +82,7 @@ var allowed = []difference{
 	},
 	{
 		clause: "ROUTE9", reason: "a lone node is in no cluster; package admin compares with a node that owns every slot",
-		commands: "cluster clusterscan readonly readwrite asking", proxy: []string{""}, lone: "-ERR This instance has cluster support disabled\r\n",
+		commands: "cluster* readonly readwrite asking", proxy: []string{""}, lone: "-ERR This instance has cluster support disabled\r\n",
 		example: []string{"CLUSTER MYID", "READONLY"},
 	},
 	{
@@ -93,7 +97,11 @@ var allowed = []difference{
 	},
 	{
 		clause: "ROUTE10", reason: "the reply describes what the proxy accepts",
-		commands: "command", example: []string{"COMMAND COUNT"},
+		commands: "command command|count command|list", example: []string{"COMMAND COUNT"},
+	},
+	{
+		clause: "ROUTE10", reason: "the reply describes what the proxy accepts; a container's subcommands come in the order of a hash table",
+		commands: "command|info command|docs", when: (*rig).asksForMore, example: []string{"COMMAND INFO multi", "COMMAND DOCS config"},
 	},
 	{
 		clause: "OBS2", reason: "nodes would have to be told, on connections that others use too",
@@ -112,17 +120,22 @@ func line(text string) func([]string) []string {
 // isSplit says that a request goes to several slots in parts.
 func (g *rig) isSplit(args []string) bool { return g.row(args).KeyStep != 0 }
 
+// asksForMore says that COMMAND INFO or DOCS is about all commands, a container, or what the
+// proxy does not offer.
+func (g *rig) asksForMore(args []string) bool {
+	return len(args) == 2 || slices.ContainsFunc(args[2:], func(name string) bool {
+		row := g.commands[strings.ToLower(name)]
+		return row != nil && (!row.Offered() || len(row.Subcommands()) > 0)
+	})
+}
+
 // difference is the first entry that is about a request, nil if there is none.
 func (g *rig) difference(r request) *difference {
 	name := g.name(r.args)
-	container, _, _ := strings.Cut(name, "|")
+	isName := func(pattern string) bool { return glob.Match(pattern, name) }
 	for i := range allowed {
 		d := &allowed[i]
-		about := strings.Fields(d.commands)
-		if name == "" || d.commands != "*" && !slices.Contains(about, name) && !slices.Contains(about, container) {
-			continue
-		}
-		if d.when == nil || d.when(g, r.args) {
+		if name != "" && slices.ContainsFunc(strings.Fields(d.commands), isName) && (d.when == nil || d.when(g, r.args)) {
 			return d
 		}
 	}
