@@ -40,7 +40,8 @@ type client struct {
 	depth    int
 
 	sent    int // requests handed to out
-	got     int // replies judged
+	got     int // replies judged, or known not to come
+	due     int // replies awaited
 	out, in []byte
 	rushing bool // nothing is delayed any more
 	acting  bool
@@ -141,9 +142,13 @@ func (c *client) act() {
 
 // write sends what may be outstanding, in pieces that have nothing to do with requests.
 func (c *client) write() {
-	for c.sent < len(c.requests) && c.sent-c.got < c.depth {
-		c.out = append(c.out, c.requests[c.sent].wire...)
+	for c.sent < len(c.requests) && c.due < c.depth {
+		q := c.requests[c.sent]
+		c.out = append(append(c.out, q.before...), q.wire...)
 		c.sent++
+		if !q.silent {
+			c.due++
+		}
 		if c.config.Trickle > 0 && !c.rushing && c.world.chance(0.5) {
 			break
 		}
@@ -171,7 +176,7 @@ func (c *client) write() {
 		}
 	case c.sent == len(c.requests):
 		c.allSent()
-	case c.sent-c.got < c.depth:
+	case c.due < c.depth:
 		c.act()
 	}
 }
@@ -221,11 +226,16 @@ func (c *client) reply(reply []byte) {
 		c.end.close()
 		return
 	}
+	for c.got < c.sent && c.requests[c.got].silent {
+		c.judge.silent(c.requests[c.got])
+		c.got++
+	}
 	if c.got == c.sent {
 		c.world.fail("session %d got a reply that it has not asked for: %s", c.number, clip(reply))
 	}
 	c.judge.reply(c.requests[c.got], reply)
 	c.got++
+	c.due--
 	if c.got == len(c.requests) && c.ending == endClose {
 		c.leave()
 		c.end.close()

@@ -76,6 +76,7 @@ type Faults struct {
 	SlowReader   float64 // a client that reads late
 	BytewiseSend float64 // a client that sends byte by byte
 	Malformed    float64 // a client whose last request is none
+	Silence      float64 // a client that wants no reply to a request, or to some
 }
 
 // fault is one of Faults.
@@ -96,7 +97,7 @@ func (f *Faults) list() []fault {
 		{"lost-scripts", &f.LostScripts, 1}, {"failover", &f.Failover, 0.1}, {"self-moved", &f.SelfMoved, 0.3}, {"node-down", &f.NodeDown, 0.2}, {"push", &f.Push, 0.2},
 		{"migrate", &f.Migrate, 1}, {"late-import", &f.LateImport, 1},
 		{"refresh", &f.Refresh, 1}, {"late-map", &f.LateMap, 1}, {"abort", &f.Abort, 0.4}, {"slow-reader", &f.SlowReader, 0.3},
-		{"bytewise-send", &f.BytewiseSend, 0.3}, {"malformed", &f.Malformed, 0.4},
+		{"bytewise-send", &f.BytewiseSend, 0.3}, {"malformed", &f.Malformed, 0.4}, {"silence", &f.Silence, 0.3},
 	}
 }
 

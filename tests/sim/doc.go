@@ -27,7 +27,8 @@
 //
 // What is checked:
 //
-//   - Each request gets exactly one reply, in order, equal to what its node answered.
+//   - Each request gets exactly one reply, in order, equal to what its node answered; or none,
+//     if the client has said so.
 //   - A request that was answered with a value was executed once, every item of it; one
 //     whose outcome is unknown at most once; one that was refused not at all.
 //   - Requests of one session take effect in the order sent, per slot; while a slot is

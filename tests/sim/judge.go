@@ -41,7 +41,9 @@ const (
 type request struct {
 	session, number int
 	op              op
+	before          []byte // sent before it: makes it silent
 	wire            []byte // as the client sends it
+	silent          bool   // must not be answered
 	keys            []string
 	slots           []uint16
 	behind          bool                      // sent behind the session's last request: must not be answered
@@ -205,6 +207,26 @@ func (j *judge) reply(q *request, reply []byte) {
 	}
 	if wrong != "" {
 		j.world.fail("%s was answered %s: %s", q, clip(reply), wrong)
+	}
+}
+
+// silent judges a request that gets no reply, when one behind it has been answered. So it has come to its
+// end: it has been executed, unless something in this run explains that it was not.
+func (j *judge) silent(q *request) {
+	if q.local != nil {
+		q.outcome = answered
+		return
+	}
+	done := true
+	for item := range max(1, len(q.keys)) {
+		done = done && q.count(item) == 1
+	}
+	q.outcome = unknown
+	switch {
+	case done:
+		q.outcome = answered
+	case !slices.ContainsFunc(excuses, func(x excuse) bool { return x.excused(j.config) }):
+		j.world.fail("%s was not executed", q)
 	}
 }
 

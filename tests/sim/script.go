@@ -70,8 +70,30 @@ func (s *script) body(n int) {
 		for ; at >= s.config.Weights[kind]; kind++ {
 			at -= s.config.Weights[kind]
 		}
+		next := len(s.requests)
 		s.one(kind)
+		if w := s.world; next < len(s.requests) && !s.alone && w.chance(s.config.F.Silence) {
+			s.silence(next)
+		}
 	}
+	if last := s.requests[len(s.requests)-1]; last.silent {
+		s.exact(wireOf("PING"), "+PONG\r\n") // to see that nothing else comes
+	}
+}
+
+// silence makes a request silent, or all from there on until replies are wanted again.
+func (s *script) silence(from int) {
+	q := s.requests[from]
+	q.silent = true
+	if isReset := bytes.Contains(q.wire, []byte("RESET")); isReset || s.world.chance(0.5) {
+		q.before = wireOf("CLIENT", "REPLY", "SKIP")
+		return
+	}
+	q.before = wireOf("CLIENT", "REPLY", "OFF")
+	for _, q := range s.requests[from:] {
+		q.silent = true
+	}
+	s.exact(wireOf("CLIENT", "REPLY", "ON"), replyOK)
 }
 
 const clientPassword = "client secret"
