@@ -3,6 +3,7 @@ package differential
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,7 +78,7 @@ func (s sides) send(requests []request) error {
 
 // play sends a batch to both sides and returns the first difference that is not allowed, nil
 // if there is none. met is told of every difference that is, if it is not nil.
-func (g *rig) play(t *testing.T, b batch, met func(request, *difference)) *failure {
+func (g *rig) play(t *testing.T, b batch, met func(*difference)) *failure {
 	t.Helper()
 	s := g.dial(t, b.proto)
 	defer s.close()
@@ -104,12 +105,13 @@ func (g *rig) play(t *testing.T, b batch, met func(request, *difference)) *failu
 			if canon, _ := canonOf(name, r); canon(proxy) == canon(lone) {
 				continue
 			}
-			d := g.difference(r)
-			if d == nil || !d.allows(proxy, lone) {
+			differences := g.differences(r.args)
+			k := slices.IndexFunc(differences, func(d *difference) bool { return d.allows(proxy, lone) })
+			if k < 0 {
 				return &failure{b, max(0, sent+i-len(empty)), string(proxy), string(lone)}
 			}
 			if met != nil {
-				met(r, d)
+				met(differences[k])
 			}
 		}
 		sent += len(pipeline)

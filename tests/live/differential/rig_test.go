@@ -134,11 +134,13 @@ func (g *rig) behind(r request) (follow []request) {
 		return nil
 	}
 	_, leaves := canonOf(g.name(r.args), r)
-	d := g.difference(r)
-	if d != nil && d.behind != nil {
-		follow = append(follow, request{args: d.behind(r.args)})
+	differences := g.differences(r.args)
+	for _, d := range differences {
+		if d.behind != nil {
+			follow = append(follow, request{args: d.behind(r.args)})
+		}
 	}
-	if keys := g.keys(r.args); len(keys) > 0 && (leaves || d != nil) {
+	if keys := g.keys(r.args); len(keys) > 0 && (leaves || len(differences) > 0) {
 		follow = append(follow, request{args: append([]string{"DEL"}, keys...), canon: "shape"})
 	}
 	return follow
