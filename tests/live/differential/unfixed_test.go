@@ -44,6 +44,8 @@ var unfixed = []struct {
 	{canon: "shape", commands: "xadd", when: with("*"), leaves: true, why: "the id is the time of day"},
 	{canon: "shape", commands: "vinfo", why: "counts the levels of a graph that is drawn by lot"},
 
+	{canon: "shape", commands: "expire pexpire hexpire hpexpire", when: with("gt"), why: "the same time from now is later than it was"},
+	{canon: "shape", commands: "expire pexpire hexpire hpexpire", when: with("lt"), why: "the same time from now is later than it was"},
 	{canon: "positive", commands: "ttl pttl expiretime pexpiretime httl hpttl hexpiretime hpexpiretime", why: "time passes"},
 	{canon: "shape", commands: "xinfo|stream", when: with("full"), why: "tells times"},
 	{canon: "shape", commands: "xinfo|consumers xpending", why: "tell how long ago something was"},
