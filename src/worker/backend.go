@@ -310,7 +310,9 @@ func (w *Worker) freePipe(b *backend) {
 // push puts a request on a pipe, behind a prefix, and takes over its reference of the
 // frame. If it cannot, the request is answered with an error.
 func (w *Worker) push(b *backend, r *pipe.Request, before pipe.Prefix) {
-	b.last = b.last || r.Has(pipe.RawErrors)
+	if r.Has(pipe.RawErrors) {
+		b.last = true
+	}
 	if b.Push(w.Arena, w.now, r, before) {
 		w.inFlight++
 		w.touchPipe(b)
