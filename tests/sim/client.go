@@ -144,6 +144,13 @@ func (c *client) act() {
 func (c *client) write() {
 	for c.sent < len(c.requests) && c.due < c.depth {
 		q := c.requests[c.sent]
+		if q.waits && c.due > 0 {
+			break
+		}
+		q.sentAt = c.judge.order
+		if q.write != nil {
+			q.wire = q.write(c.judge.order)
+		}
 		c.out = append(append(c.out, q.before...), q.wire...)
 		c.sent++
 		if !q.silent {
@@ -176,7 +183,7 @@ func (c *client) write() {
 		}
 	case c.sent == len(c.requests):
 		c.allSent()
-	case c.due < c.depth:
+	case c.due < c.depth && !(c.requests[c.sent].waits && c.due > 0):
 		c.act()
 	}
 }
@@ -258,7 +265,9 @@ func (c *client) expectsParts() bool {
 }
 
 // isOpen says that a request is for a node and has not been executed.
-func (q *request) isOpen() bool { return q.local == nil && len(q.executions) == 0 }
+func (q *request) isOpen() bool {
+	return q.local == nil && len(q.executions) == 0 && !q.op.isUnmarked()
+}
 
 // closed judges the end of the connection by the proxy.
 func (c *client) closed() {

@@ -23,6 +23,7 @@ type cluster struct {
 	slowness int64 // that every connect takes, ns; 0: as long as the faults say
 
 	tags   []string // hash tags that clients use
+	keys   []string // all that clients use
 	moving []move   // slots in migration, with the node they go to
 	rested []int64  // by tag: not to be moved before
 
@@ -37,7 +38,7 @@ type cluster struct {
 func newCluster(w *World, c *Config, j *judge, f *Faults) *cluster {
 	k := &cluster{world: w, config: c, faults: f, judge: j}
 	for i := range primaries {
-		n := &node{cluster: k, index: i, store: store{values: map[string]string{}}, scripts: map[string]bool{}}
+		n := &node{cluster: k, index: i, store: newStore(j.lives), scripts: map[string]bool{}, cursors: map[uint64]bool{}}
 		n.addr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, 1}), uint16(7000+i))
 		for slot := range n.owner {
 			n.owner[slot] = uint8(slot * primaries / slotCount)
@@ -52,6 +53,12 @@ func newCluster(w *World, c *Config, j *judge, f *Faults) *cluster {
 		k.tags = append(k.tags, string(rune('a'+i)))
 	}
 	k.rested = make([]int64, len(k.tags))
+	for _, tag := range k.tags {
+		for _, base := range bases {
+			k.keys = append(k.keys, keyOf(tag, base))
+		}
+	}
+	j.cluster = k
 	return k
 }
 

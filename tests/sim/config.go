@@ -67,6 +67,7 @@ type Faults struct {
 	LostScripts  float64 // a node forgets its scripts
 	Failover     float64 // a node is replaced by another one at another address
 	NodeDown     float64 // a node says CLUSTERDOWN for a while
+	BigCursor    float64 // a node's cursor has more bits than there is room for
 	Push         float64 // a push precedes a reply on a RESP3 connection
 	Migrate      float64 // slots are moved, this share of the time
 	LateImport   float64 // the target of a move is told after its source
@@ -98,6 +99,7 @@ func (f *Faults) list() []fault {
 		{"migrate", &f.Migrate, 1}, {"late-import", &f.LateImport, 1},
 		{"refresh", &f.Refresh, 1}, {"late-map", &f.LateMap, 1}, {"abort", &f.Abort, 0.4}, {"slow-reader", &f.SlowReader, 0.3},
 		{"bytewise-send", &f.BytewiseSend, 0.3}, {"malformed", &f.Malformed, 0.4}, {"silence", &f.Silence, 0.3},
+		{"big-cursor", &f.BigCursor, 0.3},
 	}
 }
 
@@ -155,6 +157,7 @@ func NewConfig(seed uint64) Config {
 	}
 	c.Weights[opGet] += 2
 	c.Weights[opSet] += 2
+	c.whole(rng)
 	few := rng.IntN(4) == 0 // hardly any fault: what then goes wrong is easy to see
 	for _, fault := range c.F.list() {
 		if on := rng.IntN(3) == 0; on && (!few || rng.IntN(4) == 0) {
@@ -163,6 +166,17 @@ func NewConfig(seed uint64) Config {
 	}
 	c.theme(rng)
 	return c
+}
+
+// whole makes requests on the whole keyspace rare: each of them holds up its session, and
+// FLUSHALL leaves nothing to the others.
+func (c *Config) whole(rng *rand.Rand) {
+	few := rng.IntN(2)
+	for kind := opKeys; kind <= opScan; kind++ {
+		c.Weights[kind] = few * rng.IntN(3)
+	}
+	c.Weights[opFlushall] = few * rng.IntN(2)
+	c.Weights[opScan] *= 2
 }
 
 // odd makes some seeds meet what ends sessions or memory.

@@ -4,7 +4,8 @@
 //
 //	clients --- wires --- Ring === worker === Ring --- wires --- nodes
 //	 script.go            ring.go                                node.go, store.go, scripts.go
-//	 client.go            recv.go, send.go                       cluster.go, migrate.go
+//	 client.go            ops.go                                 cluster.go, migrate.go
+//	 whole.go                                                    whole.go, life.go
 //	    |                    ^                                      |
 //	    |                    | World: virtual time, one heap        | every execution
 //	    v                    v        of events, one generator      v
@@ -38,6 +39,9 @@
 //     speak the session's protocol. (REDIR1, REDIR2, PROTO4)
 //   - A script that its node has lost is run once, directly behind its SCRIPT LOAD, and no
 //     session hears of it that waits for each reply. (SCRIPT1)
+//   - What concerns the whole keyspace is executed once by every node, behind all earlier
+//     requests of its session and before all later ones. A walk comes to every key that was
+//     where it is all the time, and its cursors to the node that has given them. (ROUTE8)
 //   - No redirect reaches a client. Errors appear only if the seed has faults that
 //     explain them.
 //   - The worker keeps the contract of package ring: one send in flight per socket, a

@@ -12,9 +12,12 @@ import (
 type judge struct {
 	world    *World
 	config   *Config
-	sessions [][]*request    // by session and request number
-	order    int             // executions so far
+	sessions [][]*request // by session and request number
+	cluster  *cluster
+	order    int // executions so far, and moves of keys
+	lives    *lives
 	replies  int             // judged
+	sized    int             // DBSIZEs that nodes have executed
 	seen     map[string]bool // scripts that nodes have executed, by SHA1, never ranged over
 	probing  bool            // no error has an excuse any more
 }
@@ -25,6 +28,7 @@ type execution struct {
 	items  []int
 	reply  []byte
 	asking bool
+	node   *node // of requests on the whole keyspace
 }
 
 // outcome is what the client was told.
@@ -48,6 +52,11 @@ type request struct {
 	slots           []uint16
 	behind          bool                      // sent behind the session's last request: must not be answered
 	local           func(reply []byte) string // for requests that no node sees: what is wrong with a reply, if anything
+	waits           bool                      // it is sent when all before it are answered
+	write           func(order int) []byte    // makes wire when the request is sent, if it depends on earlier replies
+	sentAt          int                       // the last execution before
+	walks           *walk                     // of SCAN: the session's
+	walk            int                       // and its number when the request was sent
 	alone           bool                      // the session has one request under way at a time
 	proto           int                       // of the session when it sends the request
 	tries           []int                     // by item: how often a node has seen it
@@ -203,7 +212,11 @@ func (j *judge) reply(q *request, reply []byte) {
 		wrong = j.errorReply(q, reply)
 	default:
 		q.outcome = answered
-		wrong = q.matches(reply)
+		wrong = j.matches(q, reply)
+	}
+	if q.walks != nil && reply[0] == '-' {
+		j.world.trace("walk-given-up", int64(q.session), int64(q.walks.steps), nil)
+		q.walks.end()
 	}
 	if wrong != "" {
 		j.world.fail("%s was answered %s: %s", q, clip(reply), wrong)
@@ -217,13 +230,9 @@ func (j *judge) silent(q *request) {
 		q.outcome = answered
 		return
 	}
-	done := true
-	for item := range max(1, len(q.keys)) {
-		done = done && q.count(item) == 1
-	}
 	q.outcome = unknown
 	switch {
-	case done:
+	case q.isDone():
 		q.outcome = answered
 	case !slices.ContainsFunc(excuses, func(x excuse) bool { return x.excused(j.config) }):
 		j.world.fail("%s was not executed", q)
@@ -253,6 +262,8 @@ var excuses = []excuse{
 	{prefix: "-ERR out of memory for the request", outcome: refused, excused: func(c *Config) bool { return c.Scarce > 0 }},
 	{prefix: noScript, outcome: refused, excused: func(*Config) bool { return true }, only: (*request).mayMiss},
 	{prefix: "-TRYAGAIN slot ", outcome: refused, excused: func(c *Config) bool { return c.F.Failover > 0 }, only: (*request).runsScript},
+	{prefix: "-ERR invalid cursor: the cluster has other primaries", outcome: refused, excused: func(c *Config) bool { return c.F.Failover > 0 }},
+	{prefix: "-ERR a node has returned a cursor", outcome: unknown, excused: func(c *Config) bool { return c.F.BigCursor > 0 }},
 	{prefix: "-ERR node ", part: "malformed redirect", outcome: refused, excused: func(c *Config) bool { return c.F.BadRedirect > 0 }},
 }
 
@@ -267,7 +278,7 @@ func (j *judge) errorReply(q *request, reply []byte) (wrong string) {
 		if j.probing && j.config.Scarce == 0 && !x.large || !x.excused(j.config) {
 			continue
 		}
-		if x.insisted && q.alone && slices.Max(q.tries) <= maxRedirects {
+		if x.insisted && (q.op.isWhole() || q.alone && slices.Max(q.tries) <= maxRedirects) {
 			continue
 		}
 		if x.only != nil && !x.only(q) {
@@ -277,7 +288,7 @@ func (j *judge) errorReply(q *request, reply []byte) (wrong string) {
 			continue
 		}
 		q.outcome = x.outcome
-		if x.outcome == refused && len(q.executions) > 0 && !(opSplit[q.op] && len(q.executions) < q.parts()) {
+		if x.outcome == refused && len(q.executions) > 0 && len(q.executions) >= q.parts() {
 			return "it was executed"
 		}
 		return ""
@@ -286,11 +297,43 @@ func (j *judge) errorReply(q *request, reply []byte) (wrong string) {
 		return "an error that nothing in this run explains"
 	}
 	q.outcome = answered
+	return j.matches(q, reply)
+}
+
+// isDone says that all of a request has been executed, as far as nodes can tell.
+func (q *request) isDone() bool {
+	switch {
+	case q.op.isUnmarked():
+		return true
+	case q.op == opScan:
+		return len(q.executions) == 1
+	case q.op.isWhole():
+		return len(q.executions) == primaries
+	}
+	for item := range max(1, len(q.keys)) {
+		if q.count(item) != 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// matches says what is wrong with a reply, if anything.
+func (j *judge) matches(q *request, reply []byte) string {
+	if q.op.isWhole() {
+		return j.wholeReply(q, reply)
+	}
 	return q.matches(reply)
 }
 
-// parts is how many slots a request touches.
+// parts is how many executions a request takes in all.
 func (q *request) parts() int {
+	switch {
+	case q.op == opKeys, q.op == opFlushall:
+		return primaries + 1 // a node that has been replaced is asked too, as long as it is in the route
+	case !opSplit[q.op]:
+		return 1
+	}
 	distinct := slices.Clone(q.slots)
 	slices.Sort(distinct)
 	return len(slices.Compact(distinct))
@@ -350,13 +393,19 @@ type latest struct {
 // finish judges what can be judged when everything is over: the order in which the
 // requests of each session took effect. In one slot none may do so before an earlier
 // one; while a slot is being moved its keys are at two nodes, and what follows an ASK
-// keeps its place among the requests for the same key only.
+// keeps its place among the requests for the same key only. What concerns the whole keyspace
+// keeps its place among all requests.
 func (j *judge) finish() {
 	for _, requests := range j.sessions {
 		bySlot := map[uint16]latest{}
 		byKey := map[string]latest{}
+		var any, whole latest
 		for _, q := range requests {
 			for _, e := range q.executions {
+				j.after(q, e, whole)
+				if q.op.isWhole() {
+					j.after(q, e, any)
+				}
 				for _, item := range e.items {
 					if len(q.keys) > 0 {
 						j.after(q, e, bySlot[q.slots[item]])
@@ -368,6 +417,12 @@ func (j *judge) finish() {
 				continue // some of it may take effect whenever the network likes
 			}
 			for _, e := range q.executions {
+				if any.order < e.order {
+					any = latest{e.order, q}
+				}
+				if q.op.isWhole() && whole.order < e.order {
+					whole = latest{e.order, q}
+				}
 				for _, item := range e.items {
 					if len(q.keys) == 0 {
 						continue
@@ -382,6 +437,21 @@ func (j *judge) finish() {
 			}
 		}
 	}
+	if asked := j.asked(opDbsize, opRandomkey); j.sized > primaries*asked {
+		j.world.fail("nodes were asked for their sizes %d times, by %d requests", j.sized, asked)
+	}
+}
+
+// asked counts the requests of some kinds.
+func (j *judge) asked(kinds ...op) (n int) {
+	for _, requests := range j.sessions {
+		for _, q := range requests {
+			if slices.Contains(kinds, q.op) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 func (j *judge) after(q *request, e execution, last latest) {

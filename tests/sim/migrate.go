@@ -75,10 +75,8 @@ func (k *cluster) moveKey(tag, next int, slot uint16, source, target *node, paus
 			return
 		}
 		key := keyOf(k.tags[tag], bases[next])
-		if v, ok := source.store.values[key]; ok {
+		if source.store.move(key, &target.store) {
 			w.trace("migrated", int64(source.index), int64(target.index), []byte(key))
-			delete(source.store.values, key)
-			target.store.values[key] = v
 		}
 		k.moveKey(tag, next+1, slot, source, target, pause)
 	})

@@ -13,6 +13,7 @@ type node struct {
 	index     int
 	addr      netip.AddrPort
 	store     store
+	cursors   map[uint64]bool  // that it has given, never ranged over
 	scripts   map[string]bool  // by SHA1, never ranged over
 	owner     [slotCount]uint8 // as this node believes
 	migrating []move           // slots on their way out
@@ -214,6 +215,9 @@ func (c *nodeConn) serve(args [][]byte) {
 	}
 	asking := c.asking
 	c.asking = false
+	if c.whole(name, words) {
+		return
+	}
 	shape, ok := shapes[name]
 	if !ok {
 		w.fail("node %d got the command %s, which no client has sent", n.index, clip([]byte(name)))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net/netip"
 	"runtime/debug"
 	"strings"
@@ -102,6 +103,7 @@ func newRun(w *World, c Config, memory region, m *mutant) *run {
 	}
 	r := &run{world: w, config: c, faults: c.F, arena: arena}
 	r.judge = &judge{world: w, config: &r.config, seen: map[string]bool{}}
+	r.judge.lives = newLives(&r.judge.order)
 	r.cluster = newCluster(w, &r.config, r.judge, &r.faults)
 	r.ring = newRing(w, arena, &r.faults, r.cluster)
 	r.ring.mutant = m
@@ -128,7 +130,7 @@ func (r *run) options() worker.Options {
 		Lanes:    c.Lanes, BatchWindow: c.BatchWindow, BackendTimeout: c.Timeout, IdleTimeout: c.Idle,
 		MaxRedirects: maxRedirects, PrivateMax: c.Private, MaxClients: int64(c.Sessions + c.probes() + 1),
 		Topology: func() *topology.Snapshot { return r.cluster.published }, Wish: r.cluster.wish, Resolve: r.cluster.resolve,
-		Admin: &admin.Server{},
+		Admin: &admin.Server{}, Rand: rand.New(rand.NewPCG(c.Seed, 0x776f726b)),
 	}
 	o.AcceptBurst = int64(c.Burst)
 	if c.Large > 0 {
@@ -279,7 +281,7 @@ func (r *run) newClient() (*client, *script) {
 		depth: 1 + r.world.rng.IntN(r.config.Depth),
 	}
 	r.clients = append(r.clients, c)
-	return c, &script{world: r.world, config: &r.config, tags: r.cluster.tags, session: c.number, proto: 2, alone: c.depth == 1}
+	return c, &script{world: r.world, config: &r.config, tags: r.cluster.tags, session: c.number, proto: 2, walk: walk{cursor: "0"}, alone: c.depth == 1}
 }
 
 // addClient adds a session with a life of its own.
@@ -323,7 +325,11 @@ func (r *run) addProbe() {
 	}
 	s.keyed(opMset, all, nil)
 	s.keyed(opMget, all, nil)
-	s.one(opLolwut)
+	for kind := opLolwut; kind <= opScan; kind++ {
+		if kind != opFlushall {
+			s.one(kind)
+		}
+	}
 	c.farewell(s)
 	r.judge.sessions = append(r.judge.sessions, c.requests)
 	c.connect()

@@ -23,12 +23,18 @@ const (
 	opEval
 	opEvalsha
 	opLolwut
+	opKeys // from here on those on the whole keyspace
+	opFlushall
+	opDbsize
+	opRandomkey
+	opScan
 	opLocal // answered by the proxy itself
 	opKinds
 )
 
 // opNames are the commands; those that nodes see are in store.go.
-var opNames = [opKinds]string{"get", "set", "incr", "append", "rename", "del", "exists", "mget", "mset", "eval", "evalsha", "lolwut", "local"}
+var opNames = [opKinds]string{"get", "set", "incr", "append", "rename", "del", "exists", "mget", "mset", "eval", "evalsha", "lolwut",
+	"keys", "flushall", "dbsize", "randomkey", "scan", "local"}
 
 // opSplit are those that the proxy may split.
 var opSplit = [opKinds]bool{opDel: true, opExists: true, opMget: true, opMset: true}
@@ -43,6 +49,7 @@ type script struct {
 	proto    int
 	name     string
 	id       int64 // CLIENT ID once it is known
+	walk     walk  // its way through all keys
 	alone    bool  // one request at a time
 }
 
@@ -112,6 +119,8 @@ func (s *script) one(kind op) {
 	switch kind {
 	case opLocal:
 		s.oneLocal()
+	case opKeys, opFlushall, opDbsize, opRandomkey, opScan:
+		s.oneWhole(kind)
 	case opLolwut:
 		s.add(&request{op: kind, wire: wireOf("LOLWUT", mark{s.session, len(s.requests), 0}.String())})
 	case opRename:

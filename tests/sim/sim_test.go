@@ -59,7 +59,7 @@ func checkRarePaths(t *testing.T, counted *stats.Counters, steps map[string]int)
 			t.Errorf("no %s in %d seeds", what, *seeds)
 		}
 	}
-	for _, what := range []string{"recv-stop", "failover", "migrated", "abort", "stop", "map", "loaded"} {
+	for _, what := range []string{"recv-stop", "failover", "migrated", "abort", "stop", "map", "loaded", "walked", "walk-given-up"} {
 		if steps[what] == 0 {
 			t.Errorf("no step %q in %d seeds", what, *seeds)
 		}

@@ -8,7 +8,9 @@ import (
 
 // store is the data of a node and what its commands do to it.
 type store struct {
-	values map[string]string // by key, never ranged over
+	values map[string]string // by key, never ranged over; put, drop and move change it
+	lives  *lives
+	sizes  []sizeAt
 }
 
 // shape is what a node has to know of a command to route it.
@@ -63,7 +65,7 @@ func (s *store) get(proto int, keys, _ []string) []byte {
 }
 
 func (s *store) set(_ int, keys, args []string) []byte {
-	s.values[keys[0]] = args[2]
+	s.put(keys[0], args[2])
 	return []byte(replyOK)
 }
 
@@ -75,7 +77,7 @@ func (s *store) incr(_ int, keys, _ []string) []byte {
 			return []byte("-ERR value is not an integer or out of range\r\n")
 		}
 	}
-	s.values[keys[0]] = strconv.FormatInt(v+1, 10)
+	s.put(keys[0], strconv.FormatInt(v+1, 10))
 	return number(v + 1)
 }
 
@@ -84,7 +86,7 @@ func (s *store) append(_ int, keys, args []string) []byte {
 	if len(v) > 100_000 {
 		v = args[2]
 	}
-	s.values[keys[0]] = v
+	s.put(keys[0], v)
 	return number(int64(len(v)))
 }
 
@@ -93,8 +95,8 @@ func (s *store) rename(_ int, keys, _ []string) []byte {
 	if !ok {
 		return []byte("-ERR no such key\r\n")
 	}
-	delete(s.values, keys[0])
-	s.values[keys[1]] = v
+	s.drop(keys[0])
+	s.put(keys[1], v)
 	return []byte(replyOK)
 }
 
@@ -102,7 +104,7 @@ func (s *store) del(_ int, keys, _ []string) []byte {
 	n := int64(0)
 	for _, k := range keys {
 		if s.has(k) {
-			delete(s.values, k)
+			s.drop(k)
 			n++
 		}
 	}
@@ -129,7 +131,7 @@ func (s *store) mget(proto int, keys, _ []string) []byte {
 
 func (s *store) mset(_ int, keys, args []string) []byte {
 	for i, k := range keys {
-		s.values[k] = args[2+2*i]
+		s.put(k, args[2+2*i])
 	}
 	return []byte(replyOK)
 }

@@ -49,8 +49,8 @@ var replyMutants = []mutant{
 	{
 		name: "a join is counted too early",
 		file: "fanout/join.go",
-		old:  "	return grown, j.missing == 0\n",
-		new:  "	return grown, j.missing <= 1\n",
+		old:  "	return j.missing == 0\n",
+		new:  "	return j.missing <= 1\n",
 		harm: "the process ends at the next MGET over two nodes",
 	},
 	{
@@ -62,16 +62,16 @@ var replyMutants = []mutant{
 	},
 	{
 		name: "a sum leaves out a part",
-		file: "fanout/join.go",
-		old:  "	for _, r := range j.replies {\n		v, ok",
-		new:  "	for _, r := range j.replies[1:] {\n		v, ok",
+		file: "fanout/merge.go",
+		old:  "		} else if total, ok = f(total, v); !ok {",
+		new:  "		} else if k == 1 {\n			continue\n		} else if total, ok = f(total, v); !ok {",
 		harm: "DEL and EXISTS count too few keys",
 	},
 	{
 		name: "only the first part may bring an error",
 		file: "fanout/join.go",
-		old:  "	for _, r := range j.replies {\n		if a.Bytes(r)[0] == '-' {",
-		new:  "	for _, r := range j.replies[:1] {\n		if a.Bytes(r)[0] == '-' {",
+		old:  "	if a.Bytes(j.parts[k].reply)[0] == '-' && int(k) < j.failed {\n",
+		new:  "	if a.Bytes(j.parts[k].reply)[0] == '-' && k == 0 {\n",
 		harm: "the client is not told what is wrong",
 	},
 	{

@@ -3,4 +3,5 @@ package mutation
 import "slices"
 
 // mutants is every mutant there is.
-var mutants = slices.Concat(replyMutants, requestMutants, orderMutants, holdMutants, memoryMutants, socketMutants, timeMutants, largeMutants, scriptMutants)
+var mutants = slices.Concat(replyMutants, requestMutants, orderMutants, holdMutants, memoryMutants, socketMutants, timeMutants, largeMutants, scriptMutants,
+	wholeMutants)
