@@ -50,13 +50,9 @@ func unique(list []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(list)))
 }
 
-func TestContract_ROUTE8_ScanFindsEveryKey(t *testing.T) { scanFindsEveryKey(t) }
-
-func TestCase_B06_ScanFindsEveryKey(t *testing.T) { scanFindsEveryKey(t) }
-
-// scanFindsEveryKey has many keys on every shard, of several types, and asks for them in large
-// and small portions.
-func scanFindsEveryKey(t *testing.T) {
+// TestCase_B06_ScanFindsEveryKey has many keys on every shard, of two types, and asks for them
+// in large and small portions.
+func TestCase_B06_ScanFindsEveryKey(t *testing.T) {
 	const size = 3000
 	texts, lists := numbered("string:", size), numbered("list:", size/10)
 	all := append(slices.Clone(texts), lists...)
