@@ -56,6 +56,7 @@ func parseRow(r *reader) (c Command, subs int) {
 	elements := r.count("*")
 	if elements != rowElements && elements != rowElements6 && elements != rowElements2 {
 		r.fail("a row of %d elements, want %d", elements, rowElements)
+		return c, 0
 	}
 	start := r.pos
 	c.Name = r.string()
@@ -90,8 +91,14 @@ func parseRow(r *reader) (c Command, subs int) {
 		c.KeySpecs = []KeySpec{rangeSpec(first, last, step)}
 	}
 	c.setTips()
+	if c.Flags&FlagModule != 0 {
+		c.docs, c.docsPairs = docsOfModule, 1
+	}
 	return c, subs
 }
+
+// docsOfModule is what COMMAND DOCS says of every command of a module.
+const docsOfModule = "$5\r\ngroup\r\n$6\r\nmodule\r\n"
 
 func notNameByte(r rune) bool { return r < '!' || r > '~' }
 

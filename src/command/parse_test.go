@@ -61,6 +61,7 @@ func TestParse_badReplies(t *testing.T) {
 		{"*1\r\n", "*-1\r\n", "-1 elements"},
 		{"*1\r\n", "*99999999\r\n", "99999999 elements"},
 		{"*10\r\n", "*8\r\n", "a row of 8 elements"},
+		{"*10\r\n", "*11\r\n", "a row of 11 elements"},
 		{"$3\r\nget", "$3\r\ng t", "a command named \"g t\""},
 		{"$3\r\nget", "$4\r\nget|", "a command named \"get|\""},
 		{"$3\r\nget", "$0\r\n", "a command named \"\""},
@@ -135,31 +136,42 @@ func TestParse_rowsOfOlderVersions(t *testing.T) {
 	}
 }
 
+// FuzzParseRows: whatever a node says of its commands, none leads a request beyond its arguments.
 func FuzzParseRows(f *testing.F) {
 	f.Add("*1\r\n" + getRow)
+	f.Add("*1\r\n" + strings.Replace(getRow, "get", "m.g", 1))
 	f.Add("*1\r\n*10\r\n$1\r\nx\r\n:-1\r\n*0\r\n:0\r\n:0\r\n:0\r\n*0\r\n*0\r\n*0\r\n*1\r\n" + getRow)
+	f.Add("*1\r\n*10\r\n$9\r\nft.cursor\r\n:3\r\n*0\r\n:1\r\n:-1\r\n:1\r\n*0\r\n*1\r\n$26\r\nrequest_policy:multi_shard\r\n*0\r\n*0\r\n")
+	built := ForEngine("redis", 7, 0)
 	f.Fuzz(func(t *testing.T, reply string) {
-		rows, err := parseRows(reply)
+		if strings.HasPrefix(reply, "-") {
+			return // a refusal, which comes as a whole line
+		}
+		rows, err := ParseRows([]byte(reply))
 		if err != nil {
 			return
 		}
-		if len(rows) > len(reply) {
-			t.Fatalf("%d rows in %d bytes", len(rows), len(reply))
+		if len(rows.rows) > len(reply) {
+			t.Fatalf("%d rows in %d bytes", len(rows.rows), len(reply))
 		}
-		for i := range rows {
-			// Whatever the key specs say, the walker stays within the arguments.
-			c := &rows[i].command
-			c.setKeyIndex()
+		table, err := built.Extend(rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id := built.Len(); id < table.Len(); id++ {
+			c := table.Row(uint16(id))
 			for n := 1; n < 5; n++ {
 				frame, args := request(slices.Repeat([]string{"2"}, n)...)
 				if !c.Accepts(n) {
 					continue
 				}
-				refs := c.Keys(frame, args, nil)
-				for _, ref := range refs {
-					if int(ref.Arg) >= n {
-						t.Fatalf("key at argument %d of %d", ref.Arg, n)
+				for _, ref := range c.Keys(frame, args, nil) {
+					if ref.Arg < 1 || int(ref.Arg) >= n {
+						t.Fatalf("%+v: key at argument %d of %d", c, ref.Arg, n)
 					}
+				}
+				if int(c.ArgIndex) >= n || c.Route == RouteSplit && n <= 1 {
+					t.Fatalf("%+v: route %v for %d arguments", c, c.Route, n)
 				}
 			}
 		}

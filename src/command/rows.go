@@ -12,7 +12,7 @@ type Rows struct {
 	rows []parsedRow // in name order
 }
 
-// ParseRows reads a node's reply to COMMAND: one of RESP3, or of a version that describes no key specs yet.
+// ParseRows reads a node's whole reply to COMMAND: one of RESP3, or of a version that describes no key specs yet.
 func ParseRows(reply []byte) (*Rows, error) {
 	if len(reply) != 0 && reply[0] == '-' {
 		return nil, errors.New(string(resp.Complaint(reply)))

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"mithril/src/resp"
 )
 
 // TestContract_ROUTE2_commandsThatOnlyTheBackendsKnow: a table takes in what a newer server and its modules have besides.
@@ -17,7 +19,7 @@ func TestContract_ROUTE2_commandsThatOnlyTheBackendsKnow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := old.Extend(server, told(t, "MOD.READ 2 readonly 1 1 1", "mod.list 1 fast 0 0 0", "GET 5 - 0 0 0"))
+	table, err := old.Extend(server, told(t, "MOD.READ 2 readonly,module 1 1 1", "mod.list 1 fast 0 0 0", "GET 5 - 0 0 0"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,6 +41,10 @@ func TestContract_ROUTE2_commandsThatOnlyTheBackendsKnow(t *testing.T) {
 	}
 	if c := table.LookupFull([]byte("object|encoding")); c == nil || c.KeyIndex != 2 || c.Parent() != table.Lookup([]byte("object")) {
 		t.Errorf("object|encoding: %v", c)
+	}
+	docs := string(table.AppendDocsReply(nil, [][]byte{[]byte("mod.read"), []byte("mod.list")}, resp.RESP3))
+	if want := "%2\r\n$8\r\nmod.read\r\n%1\r\n$5\r\ngroup\r\n$6\r\nmodule\r\n$8\r\nmod.list\r\n%0\r\n"; docs != want {
+		t.Errorf("COMMAND DOCS says %q, want %q", docs, want)
 	}
 	if c := table.Lookup([]byte("waitaof")); c != nil {
 		t.Errorf("waitaof is refused, but found")
