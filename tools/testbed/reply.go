@@ -83,6 +83,9 @@ func (p *replyReader) read(depth int) (any, error) {
 		}
 		return text == "t", nil
 	case ',':
+		if text == "-nan" { // as Redis 7.0 writes some
+			text = "nan"
+		}
 		return strconv.ParseFloat(text, 64)
 	case '(':
 		return BigNumber(text), nil
