@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -175,6 +176,43 @@ func TestBroadcastWaitsForRoom(t *testing.T) {
 	r.close()
 }
 
+// longValues gives two keys of two nodes long values and returns them.
+func (r *run) longValues(bytes int) (keys []string) {
+	for _, tag := range r.cluster.tags {
+		key := keyOf(tag, "k0")
+		if len(keys) == 0 || r.cluster.owner(slotOf(keys[0])) != r.cluster.owner(slotOf(key)) {
+			keys = append(keys, key)
+			r.cluster.owner(slotOf(key)).store.put(key, strings.Repeat("v", bytes))
+		}
+		if len(keys) == 2 {
+			break
+		}
+	}
+	return keys
+}
+
+// TestLongRepliesOfTwoNodes joins what comes in pieces. When a connection is lost within one,
+// nothing of it is left.
+func TestLongRepliesOfTwoNodes(t *testing.T) {
+	c := quietConfig()
+	c.Sessions, c.Room = 10, 16<<10
+	r := connected(c)
+	keys := r.longValues(100_000)
+	reader := r.ask(func(s *script) {
+		s.keyed(opMget, keys, nil)
+		s.keyed(opMget, keys, nil)
+	})
+	r.turnTo("answer the first request", second, func() bool { return reader.got == 1 })
+	r.turnTo("receive a piece of the second reply", second, func() bool { return r.worker.Census().Joins == 1 && r.arena.UsedBytes() > 64<<10 })
+	r.config.F.NodeReset = 1 // so that it is no surprise
+	r.cluster.owner(slotOf(keys[0])).breakAll()
+	r.turnTo("serve the session", second, r.allDone)
+	if q := reader.requests[1]; q.outcome != unknown {
+		t.Errorf("%s has the outcome %d", q, q.outcome)
+	}
+	r.close() // which finds what is left over
+}
+
 // TestCase_L04_JoinedRepliesAreBounded: what nodes send for one reply counts for its client
 // while it comes in, not only when it is whole.
 func TestCase_L04_JoinedRepliesAreBounded(t *testing.T) {
@@ -182,18 +220,8 @@ func TestCase_L04_JoinedRepliesAreBounded(t *testing.T) {
 	c := quietConfig()
 	c.Sessions, c.HardOutput, c.Room = 10, limit, 16<<10
 	r := connected(c)
-	a, b := r.cluster.tags[0], r.cluster.tags[1]
-	for _, tag := range []string{a, b} {
-		key := keyOf(tag, "k0")
-		r.cluster.owner(slotOf(key)).store.put(key, strings.Repeat("v", value))
-	}
-	reader := r.ask(func(s *script) {
-		var keys []string
-		for range 60 {
-			keys = append(keys, keyOf(a, "k0"), keyOf(b, "k0"))
-		}
-		s.keyed(opMget, keys, nil)
-	})
+	keys := r.longValues(value)
+	reader := r.ask(func(s *script) { s.keyed(opMget, slices.Repeat(keys, 60), nil) })
 	reader.stubborn = true // it is closed without a word
 	peak := 0
 	r.turnTo("close the client", 10*second, func() bool {
@@ -210,7 +238,7 @@ func TestCase_L04_JoinedRepliesAreBounded(t *testing.T) {
 	if n := r.board.Read().Counters.OutputClosed; n != 1 {
 		t.Errorf("%d clients were closed at the limit", n)
 	}
-	other := r.ask(func(s *script) { s.keyed(opGet, []string{keyOf(a, "n0")}, nil) })
+	other := r.ask(func(s *script) { s.keyed(opGet, []string{keyOf("a", "n0")}, nil) })
 	r.turnTo("serve another client", second, func() bool { return other.done })
 	if n := r.board.Read().Counters.BackendLost; n != 0 {
 		t.Errorf("%d connections to nodes were lost by it", n)

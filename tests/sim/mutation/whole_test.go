@@ -14,7 +14,7 @@ var wholeMutants = []mutant{
 		name: "the keys of one node come in place of another's",
 		file: "fanout/merge.go",
 		old:  "		p := &j.parts[k]\n		if rest := ",
-		new:  "		p := &j.parts[0]\n		if rest := ",
+		new:  "		p := &j.parts[k/2]\n		if rest := ",
 		harm: "KEYS shows keys twice and others not",
 	},
 	{
@@ -83,6 +83,7 @@ var wholeMutants = []mutant{
 		old:  "	copy(a.Bytes(p.reply)[have.Len:], a.Bytes(piece))\n",
 		new:  "	copy(a.Bytes(p.reply), a.Bytes(piece))\n",
 		harm: "a client gets a garbled reply",
+		test: "TestLongRepliesOfTwoNodes",
 	},
 	{
 		name: "the pieces of a reply that broke off are kept",
@@ -90,6 +91,7 @@ var wholeMutants = []mutant{
 		old:  "		grown -= int(p.reply.Len) + partBytes\n		a.Release(p.reply.Block)\n",
 		new:  "		grown -= int(p.reply.Len) + partBytes\n",
 		harm: "memory runs out when nodes are lost",
+		test: "TestLongRepliesOfTwoNodes",
 	},
 	{
 		name: "long replies of several nodes are collected unseen",
