@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"mithril/tests/harness"
 	"mithril/tools/testbed"
 )
 
@@ -27,18 +28,9 @@ type grammar struct {
 // plain words.
 func (g *rig) grammars(t *testing.T) (list []grammar) {
 	t.Helper()
-	c := testbed.MustDial(t, g.Lone.Addr())
-	for _, request := range [][]any{{"HELLO", 3}} {
-		if _, err := c.Do(request...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	reply, err := c.Do("COMMAND", "DOCS")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := harness.Hello(t, testbed.MustDial(t, g.Lone.Addr()), 3)
 	docs := map[string]testbed.Map{}
-	collectDocs(reply.(testbed.Map), docs)
+	collectDocs(harness.MustDo(t, c, "COMMAND", "DOCS").(testbed.Map), docs)
 	for _, name := range sortedKeys(g.commands) {
 		row := g.commands[name]
 		words := strings.Split(row.Name, "|")

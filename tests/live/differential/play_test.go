@@ -160,7 +160,7 @@ func (g *rig) playAll(t *testing.T, batches []batch) {
 		if f == nil {
 			continue
 		}
-		t.Errorf("%v", g.shrink(t, f))
+		t.Errorf("-seed %d: %v", *firstSeed, g.shrink(t, f))
 		if failures++; failures == failuresMost {
 			t.Fatalf("that were %d failures", failures)
 		}
