@@ -26,6 +26,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("include x\nuser a 'b\\'c' \"\\x00\"\nshard s a:1 b:2\n", "--user\na b\n\n--shard\n\n--port\n1")
 	f.Add("sentinel a:1\nsentinel-master m n\nsentinel-shard n m\nsentinel-replicas m b:1\nrequirepass-file p\n", "")
 	f.Add("bootstrap a:1\nworker-cpus 7,0-6\nclient-output-buffer-limit pubsub 1m 1k 1\naddress-map a=b c:1=d:2\n", "")
+	f.Add("bootstrap a:1\nextra-commands \"m.get -2 readonly,fast 1 -1 2 request_policy:multi_shard\"\n", "--extra-commands\nm.x 1 - 0 0 0")
 	allAvailable(f)
 	f.Fuzz(func(t *testing.T, text, argLines string) {
 		args := append([]string{"mithril.conf"}, strings.Split(argLines, "\n")...)
