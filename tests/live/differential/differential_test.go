@@ -58,6 +58,11 @@ func TestContract_PROTO5_GeneratedCallsEqualALoneNode(t *testing.T) {
 			t.Errorf("%d calls were generated, want thousands", len(requests))
 		}
 		g.playAll(t, batches)
+		results := g.results - len(batches)*(len(empty)+len(setup))
+		t.Logf("%d exchanges behind the setup had a result", results)
+		if results < len(requests)/3 {
+			t.Errorf("%d exchanges had a result, for %d generated calls: the others are errors", results, len(requests))
+		}
 	})
 }
 

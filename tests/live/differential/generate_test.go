@@ -195,8 +195,8 @@ func (g *generator) calls(of grammar, byLot int) (requests []request) {
 	}
 	least := int(g.row(of.name).Arity)
 	least = max(least, -least)
-	if !isTimed(of.args) {
-		for n := max(len(of.name), least-1); n <= least+3; n++ {
+	for n := max(len(of.name), least-1); n <= least+3; n++ {
+		if !isTimed(of.args) || !g.row(of.name).Accepts(n) {
 			add(g.plain(of, n))
 		}
 	}

@@ -97,6 +97,9 @@ func (g *rig) play(t *testing.T, b batch, met func(*difference)) *failure {
 			if err != nil {
 				return &failure{b, max(0, sent+i-len(empty)), "not asked", fmt.Sprintf("%s, then %v", lone, err)}
 			}
+			if lone[0] != '-' {
+				g.results++
+			}
 			proxy, err := s.proxy.DoRaw(nil, 1)
 			if err != nil {
 				return &failure{b, max(0, sent+i-len(empty)), fmt.Sprintf("%s, then %v", proxy, err), string(lone)}

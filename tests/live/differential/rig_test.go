@@ -18,6 +18,7 @@ type rig struct {
 	version  command.Version
 	table    *command.Table
 	commands map[string]*command.Command
+	results  int // replies of the lone node that are no errors
 }
 
 func newRig(t *testing.T, e *harness.Env) *rig {
