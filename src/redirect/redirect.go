@@ -16,6 +16,7 @@ const (
 	Moved                // the slot has another owner, for good
 	Ask                  // this one request is for the node that imports the slot
 	NoScript             // the node lacks the script that the request names
+	ReadOnly             // the node is a replica by now: the map is old
 )
 
 // What servers say that lack a script. What a script itself throws has more behind it.
@@ -43,6 +44,8 @@ func Classify(reply []byte) Kind {
 		return Ask
 	case reply[1] == 'N' && (string(reply[1:]) == noScriptOfRedis || string(reply[1:]) == noScriptOfValkey):
 		return NoScript
+	case reply[1] == 'R' && beginsWith(reply[1:], "READONLY"):
+		return ReadOnly
 	}
 	return None
 }

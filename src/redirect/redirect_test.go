@@ -6,6 +6,8 @@ func TestContract_REDIR1_ClassifyLooksAtTheErrorCode(t *testing.T) {
 	for reply, want := range map[string]Kind{
 		"-MOVED 3999 127.0.0.1:6381\r\n": Moved,
 		"-ASK 3999 127.0.0.1:6381\r\n":   Ask,
+		"-READONLY You can't write\r\n":  ReadOnly,
+		"-READONLYX\r\n":                 None,
 		"-MOVEDX 1 a:1\r\n":              None,
 		"-ASKING 1 a:1\r\n":              None,
 		"-TRYAGAIN later\r\n":            None,

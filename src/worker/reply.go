@@ -18,6 +18,8 @@ func (w *Worker) deliver(b *backend, r *pipe.Reply) {
 			if w.reload(b, r) {
 				return
 			}
+		case redirect.ReadOnly:
+			w.Wish()
 		default:
 			w.redirected(b, r, kind)
 			return
