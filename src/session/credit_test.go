@@ -9,7 +9,7 @@ import (
 // opened is how many requests a session with many in its inbox opens.
 func opened(s *Session) (n uint32) {
 	for w := &s.window; s.mayOpenMore(); n++ {
-		w.push()
+		w.push(false)
 	}
 	return n
 }

@@ -100,7 +100,7 @@ func isOpenToAll(c *command.Command) bool { return c != nil && c.Flags&command.F
 // reject answers a request that was not accepted: it does not count as a command.
 func (s *Session) reject(env *Env, reply []byte) {
 	s.consume(env)
-	s.AnswerBytes(env, s.open(), reply)
+	s.AnswerBytes(env, s.admit(), reply)
 }
 
 // dispatchKeys routes a command whose keys the walker has to find. They must all lie

@@ -98,7 +98,7 @@ func (s *Session) AnswerBytes(env *Env, seq uint32, reply []byte) {
 
 // TurnAway answers a client before it has asked anything, and ends the session.
 func (s *Session) TurnAway(env *Env, reply []byte) {
-	s.AnswerBytes(env, s.open(), reply)
+	s.AnswerBytes(env, s.admit(), reply)
 	s.drain(env)
 }
 

@@ -185,6 +185,7 @@ func (s *Session) consume(env *Env) {
 	if s.intake == intakeBegun {
 		s.scan.Discard(s.frame)
 		s.takeIn(intakePassing)
+		s.extend()
 	}
 	s.frame = 0
 }
@@ -195,7 +196,7 @@ func (s *Session) Accept(env *Env, c *command.Command) uint32 {
 	env.Counters.Commands++
 	s.LastCommand = c
 	s.consume(env)
-	return s.open()
+	return s.admit()
 }
 
 // refuse answers a violation of the protocol, behind every earlier reply, and ends
@@ -203,6 +204,6 @@ func (s *Session) Accept(env *Env, c *command.Command) uint32 {
 func (s *Session) refuse(env *Env, v resp.Violation) {
 	env.Counters.ProtocolErrors++
 	env.Reply = v.AppendError(env.Reply[:0])
-	s.AnswerBytes(env, s.open(), env.Reply)
+	s.AnswerBytes(env, s.admit(), env.Reply)
 	s.drain(env)
 }

@@ -1,16 +1,14 @@
 package session
 
-import "math"
-
 // silence is how many of the next requests get no reply (CLIENT REPLY). A request is made silent as it is
 // read, in the client's order, so that those under way keep their replies. What is answered to a silent
 // one is taken like any other reply and given to nobody.
-type silence uint8
+type silence uint64
 
 const (
 	silenceOff     silence = 0
-	silenceNext    silence = 2 // CLIENT REPLY SKIP itself and the request behind it
-	silenceForever silence = math.MaxUint8
+	silenceNext    silence = 2       // CLIENT REPLY SKIP itself and the request behind it
+	silenceForever silence = 1 << 63 // more than a connection ever brings
 )
 
 // clientReply answers CLIENT REPLY ON, OFF and SKIP.
@@ -30,26 +28,30 @@ func (s *Session) clientReply(_ *Env, c call, dst []byte) []byte {
 
 // speakAgain ends CLIENT REPLY OFF, but not CLIENT REPLY SKIP: a RESET behind that gets no reply itself.
 func (s *Session) speakAgain() {
-	if s.silence == silenceForever {
+	if s.silence > silenceNext {
 		s.silence = silenceOff
 	}
 }
 
-// open takes a request into the window and returns its number.
-func (s *Session) open() uint32 {
-	seq := s.window.push()
-	if s.silence != silenceOff {
-		s.window.at(seq).silent = true
-		if s.intake != intakePassing {
-			s.spend()
-		}
+// admit takes a request into the window and returns its number.
+func (s *Session) admit() uint32 {
+	silent := s.silence > 0
+	if silent {
+		s.silence--
 	}
-	return seq
+	return s.window.push(silent)
 }
 
-// spend notes that a request has been read to its end.
+// extend makes the silence of a request last that is admitted before it has been read to its end.
+func (s *Session) extend() {
+	if s.silence > 0 {
+		s.silence++
+	}
+}
+
+// spend ends what extend has begun: the request has been read.
 func (s *Session) spend() {
-	if s.silence != silenceOff && s.silence != silenceForever {
+	if s.silence > 0 {
 		s.silence--
 	}
 }

@@ -39,13 +39,13 @@ func (w *window) at(seq uint32) *entry {
 	return &w.entries[seq&uint32(len(w.entries)-1)]
 }
 
-// push opens an entry and returns its number.
-func (w *window) push() uint32 {
+// push opens an entry, for a reply that goes out unless it is silent, and returns its number.
+func (w *window) push(silent bool) uint32 {
 	if w.len() == uint32(len(w.entries)) {
 		w.grow()
 	}
 	seq := w.tail
-	w.entries[seq&uint32(len(w.entries)-1)] = entry{}
+	w.entries[seq&uint32(len(w.entries)-1)] = entry{silent: silent}
 	w.tail++
 	return seq
 }

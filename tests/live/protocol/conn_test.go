@@ -173,6 +173,7 @@ func TestCase_I13_ResetUndoesEverything(t *testing.T) {
 		pair.Same(t, "AUTH", password)
 		pair.Same(t, "CLIENT", "GETNAME")
 		pair.Same(t, "GET", "none")
+		pair.SameRaw(t, said(off, "GET none", "RESET", "PING")+array("AUTH", password)+said("PING"), 4)
 		pair.Same(t, "RESET", "x")
 	})
 }

@@ -140,7 +140,7 @@ func TestContract_PROTO6_LoginFirst(t *testing.T) {
 func TestContract_PROTO6_SilentRepliesTakeNoMemory(t *testing.T) {
 	const (
 		valueBytes = 1 << 20
-		rounds     = 300
+		rounds     = 100
 	)
 	harness.Matrix(t, func(t *testing.T, e *harness.Env) {
 		p := e.Start(t, harness.Options{Args: []string{"--client-output-buffer-limit", "normal", "4mb", "2mb", "1"}})

@@ -120,8 +120,8 @@ var replyMutants = []mutant{
 	{
 		name: "CLIENT REPLY SKIP silences two requests",
 		file: "session/silence.go",
-		old:  "silence = 2 //",
-		new:  "silence = 3 //",
+		old:  "silence = 2 ",
+		new:  "silence = 3 ",
 		harm: "a client waits in vain for a reply",
 	},
 	{
