@@ -113,8 +113,13 @@ func (w *Worker) haveRoom(c *client, in session.Intent, targets []owner, count i
 		w.refuse(c, in.Command, nil)
 		return false
 	}
-	for _, to := range targets {
-		if b := w.pipeTo(c, to.node); b != nil && b.Full() {
+	for k, to := range targets {
+		b := w.pipeTo(c, to.node)
+		if b == nil && k < count {
+			w.refuse(c, in.Command, to.node) // as a whole, while nobody has been told
+			return false
+		}
+		if b != nil && b.Full() {
 			w.holdFor(c, b)
 			return false
 		}

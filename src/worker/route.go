@@ -96,18 +96,23 @@ func (w *Worker) refuse(c *client, cmd *command.Command, n *node) {
 		w.answerError(c.Token, seq, errClusterDown)
 		return
 	}
-	w.scratch = appendUnreachable(w.scratch[:0], n.name, n.reason)
+	w.scratch = appendUnreachable(w.scratch[:0], c.Token, n.name, n.reason)
 	c.AnswerBytes(&w.env, seq, w.scratch)
 }
 
 // appendUnreachable writes the error for a request that was not sent, because no
-// connection to its node can be made now.
-func appendUnreachable(dst []byte, node, reason string) []byte {
-	dst = append(dst, "-TRYAGAIN node "...)
+// connection to its node can be made now. Of a part it says so: what the others did cannot
+// be undone, so that trying again may do it twice.
+func appendUnreachable(dst []byte, owner ring.Token, node, reason string) []byte {
+	start, end := "-TRYAGAIN node ", "), the request was not sent\r\n"
+	if owner.Kind() == kindJoin {
+		start, end = "-ERR node ", "), this part of the request was not sent, others may have been executed\r\n"
+	}
+	dst = append(dst, start...)
 	dst = append(dst, node...)
 	dst = append(dst, " cannot be reached ("...)
 	dst = append(dst, reason...)
-	return append(dst, "), the request was not sent\r\n"...)
+	return append(dst, end...)
 }
 
 func (w *Worker) holdFor(c *client, b *backend) {
@@ -125,7 +130,12 @@ func (w *Worker) split(c *client, in session.Intent) {
 		if !w.keepsOrder(c, w.plan.Parts[i].Slot) {
 			return
 		}
-		if b, _ := w.pipeOf(c, w.plan.Parts[i].Slot); b != nil && b.Full() {
+		b, n := w.pipeOf(c, w.plan.Parts[i].Slot)
+		if b == nil {
+			w.refuse(c, in.Command, n) // as a whole, while none of it is sent
+			return
+		}
+		if b.Full() {
 			w.holdFor(c, b)
 			return
 		}
@@ -158,7 +168,7 @@ func (w *Worker) reserve(b *backend, n *node, r pipe.Request, size int) (at buf.
 		w.answerError(r.Owner, r.Seq, errClusterDown)
 		return at, false
 	case b == nil:
-		w.scratch = appendUnreachable(w.scratch[:0], n.name, n.reason)
+		w.scratch = appendUnreachable(w.scratch[:0], r.Owner, n.name, n.reason)
 		w.answerError(r.Owner, r.Seq, string(w.scratch))
 		return at, false
 	}

@@ -87,7 +87,11 @@ func (w *Worker) step(c *client, in session.Intent) {
 	}
 	n := w.nodes[w.walk.nodes[rank]]
 	b := w.pipeTo(c, n)
-	if b != nil && b.Full() {
+	if b == nil {
+		w.refuse(c, in.Command, n)
+		return
+	}
+	if b.Full() {
 		w.holdFor(c, b)
 		return
 	}

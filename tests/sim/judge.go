@@ -252,6 +252,7 @@ type excuse struct {
 var excuses = []excuse{
 	{prefix: "-ERR connection to node ", part: "outcome of the command is unknown", outcome: unknown, excused: (*Config).losesConnections},
 	{prefix: "-TRYAGAIN node ", part: "the request was not sent", outcome: refused, excused: (*Config).losesConnections},
+	{prefix: "-ERR node ", part: "this part of the request was not sent", outcome: unknown, excused: (*Config).losesConnections},
 	{prefix: "-TRYAGAIN slot ", outcome: refused, excused: func(c *Config) bool { return c.F.BadRedirect > 0 }},
 	{prefix: "-TRYAGAIN slot ", outcome: refused, excused: func(c *Config) bool { return c.F.SelfMoved+c.F.Migrate > 0 }, insisted: true},
 	{prefix: "-TRYAGAIN slot ", outcome: refused, excused: (*Config).redirects, large: true},
