@@ -142,6 +142,9 @@ func FuzzParseRows(f *testing.F) {
 	f.Add("*1\r\n" + strings.Replace(getRow, "get", "m.g", 1))
 	f.Add("*1\r\n*10\r\n$1\r\nx\r\n:-1\r\n*0\r\n:0\r\n:0\r\n:0\r\n*0\r\n*0\r\n*0\r\n*1\r\n" + getRow)
 	f.Add("*1\r\n*10\r\n$9\r\nft.cursor\r\n:3\r\n*0\r\n:1\r\n:-1\r\n:1\r\n*0\r\n*1\r\n$26\r\nrequest_policy:multi_shard\r\n*0\r\n*0\r\n")
+	for _, odd := range oddFields {
+		f.Add(rowWithField(odd))
+	}
 	built := ForEngine("redis", 7, 0)
 	f.Fuzz(func(t *testing.T, reply string) {
 		if strings.HasPrefix(reply, "-") {
@@ -176,4 +179,31 @@ func FuzzParseRows(f *testing.F) {
 			}
 		}
 	})
+}
+
+// rowWithField is a reply to COMMAND whose only row has a key spec with a field that nobody knows, and a value.
+func rowWithField(value string) string {
+	return "*1\r\n*10\r\n$3\r\nfoo\r\n:2\r\n~0\r\n:1\r\n:1\r\n:1\r\n~0\r\n*0\r\n~1\r\n%1\r\n+x\r\n" + value + "*0\r\n"
+}
+
+// oddFields are values that are stepped over, or that end the reading.
+var oddFields = map[string]string{
+	"null string":        "$-1\r\n",
+	"null array":         "*-1\r\n",
+	"nulls within":       "*2\r\n$-1\r\n+$-999999\r\n",
+	"RESP3 null":         "_\r\n",
+	"negative string":    "$-2\r\n",
+	"negative map":       "%-1\r\n",
+	"string without end": "$9223372036854775807\r\n",
+	"array without end":  "*9223372036854775807\r\n",
+	"map without end":    "%4611686018427387905\r\n",
+}
+
+func TestContract_SEC4_odd_values_in_rows(t *testing.T) {
+	for name, value := range oddFields {
+		_, err := ParseRows([]byte(rowWithField(value)))
+		if bad := strings.HasPrefix(name, "negative") || strings.HasSuffix(name, "without end"); bad != (err != nil) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
 }

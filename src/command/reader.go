@@ -101,23 +101,37 @@ func (r *reader) strings() []string {
 	return list
 }
 
-// skip steps over one value of any type and returns its text. A COMMAND reply nests as deep as its command's arguments; the stack
-// does not grow with it.
+// skip steps over one value of any type, nulls too, and returns its text. A COMMAND reply nests as deep as its command's arguments; the
+// stack does not grow with it.
 func (r *reader) skip() string {
 	start := r.pos
 	for left := 1; left > 0 && r.err == nil; left-- {
 		kind, rest := r.line()
 		switch kind {
-		case '*', '~':
-			left += r.number(rest)
-		case '%':
-			left += 2 * r.number(rest)
-		case '$':
-			r.pos = min(r.pos+r.number(rest)+2, len(r.text))
+		case '*', '~', '%', '$':
+			n := r.number(rest)
+			if n == -1 && (kind == '*' || kind == '$') {
+				continue
+			}
+			if n < 0 || n > len(r.text)-r.pos {
+				r.fail("a size of %d", n)
+				return ""
+			}
+			switch kind {
+			case '$':
+				r.pos = min(r.pos+n+len("\r\n"), len(r.text))
+			case '%':
+				left += 2 * n
+			default:
+				left += n
+			}
 		case '+', ':', ',', '#', '_':
 		default:
 			r.fail("want a RESP3 value, have %q", kind)
 		}
+	}
+	if r.err != nil {
+		return ""
 	}
 	return r.text[start:r.pos]
 }
