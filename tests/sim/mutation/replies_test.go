@@ -130,5 +130,6 @@ var replyMutants = []mutant{
 		old:  "			s.spend()\n",
 		new:  "",
 		harm: "a client waits in vain for a reply",
+		rare: true,
 	},
 }
