@@ -54,6 +54,7 @@ var wholeMutants = []mutant{
 		old:  "	return j.walk.Cursor(j.rank+1, 0)\n",
 		new:  "	return j.walk.Cursor(j.rank, 0)\n",
 		harm: "SCAN goes round in circles",
+		test: "TestContract_ROUTE8_WalkSeesEveryKey",
 	},
 	{
 		name: "a cursor goes to some node",
