@@ -15,7 +15,7 @@ import (
 func TestCase_L04_KeysOfManyKeys(t *testing.T) {
 	const (
 		each  = 50_000 // keys of a shard
-		pad   = 400     // bytes of a key, and some
+		pad   = 400    // bytes of a key, and some
 		limit = 16 << 20
 		slack = 16 << 20 // blocks that are not full, and what is not ours
 	)
