@@ -33,7 +33,9 @@ var Loads = []struct {
 	{"MGET100over3", 1, func(r *Rig) { loadMget(r, 100) }},
 	{"SETx100over3", 100, loadSets},
 	{"MSET100over3", 1, func(r *Rig) { loadMset(r, 100) }},
+	{"MGET1000over3", 1, func(r *Rig) { loadMget(r, 1000) }},
 	{"KEYSover3", 1, loadKeys},
+	{"RANDOMKEY", 1, loadRandomkey},
 	{"SCAN", 1, loadScan},
 	{"MOVED", 1, func(r *Rig) { loadRedirect(r, "MOVED", "") }},
 	{"ASK", 1, func(r *Rig) { loadRedirect(r, "ASK", "+OK\r\n") }},
@@ -144,6 +146,13 @@ func loadKeys(r *Rig) {
 	reply := append(resp.AppendArray(nil, each), bytes.Repeat(keys, each)...)
 	want := len(resp.AppendArray(nil, shards*each)) + shards*each*len(keys)
 	r.Load(resp.AppendCommand(nil, "KEYS", "*"), want, func(int) []byte { return reply })
+}
+
+// loadRandomkey asks all three nodes for their sizes and a key each.
+func loadRandomkey(r *Rig) {
+	key := resp.AppendBulkString(nil, "key:0001")
+	reply := append(resp.AppendInt(nil, 10), key...)
+	r.Load(resp.AppendCommand(nil, "RANDOMKEY"), len(key), func(int) []byte { return reply })
 }
 
 // loadScan begins a walk, to which the first node answers with a cursor and ten keys.

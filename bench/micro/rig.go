@@ -3,6 +3,7 @@ package micro
 import (
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/netip"
 
 	"mithril/src/admin"
@@ -67,6 +68,7 @@ func NewRig() *Rig {
 		Commands: func() *command.Table { return command.ForEngine(topology.EngineRedis, 7, 0) },
 		Lanes:    1, MaxRedirects: 7, MaxClients: 10,
 		Topology: func() *topology.Snapshot { return &r.slots }, Wish: func() {}, Resolve: resolve, Admin: &admin.Server{},
+		Rand: rand.New(rand.NewPCG(1, 1)),
 	})
 	r.Ring.Accept()
 	for !r.Ring.clientReady {
