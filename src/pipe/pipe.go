@@ -50,7 +50,7 @@ type Traits uint8
 
 // The traits.
 const (
-	Scripted  Traits = 1 << iota // the reply may have been made up by the client
+	Scripted  Traits = 1 << iota // the reply may have been made up by a script
 	BySHA                        // it names a script that the node may lack
 	Passed                       // Frame is the beginning only: it cannot be sent again
 	Asking                       // an ASKING precedes it

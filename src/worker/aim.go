@@ -3,7 +3,6 @@ package worker
 import (
 	"mithril/src/invariant"
 	"mithril/src/pipe"
-	"mithril/src/resp"
 	"mithril/src/ring"
 	"mithril/src/session"
 )
@@ -64,10 +63,7 @@ func (w *Worker) aimed(c *client, in session.Intent) bool {
 		w.holdFor(c, b)
 		return false
 	}
-	key := w.env.Args[in.Command.KeyIndex].Of(w.Arena.Bytes(in.Frame))
-	w.scratch = resp.AppendCommand(w.scratch[:0], "EXISTS", "")
-	w.scratch = resp.AppendBulk(w.scratch[:len(w.scratch)-len("$0\r\n\r\n")], key)
-	frame, ok := w.Arena.Copy(w.scratch)
+	frame, ok := w.question(w.env.Args[in.Command.KeyIndex].Of(w.Arena.Bytes(in.Frame)))
 	if !ok {
 		return true
 	}

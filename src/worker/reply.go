@@ -21,7 +21,7 @@ func (w *Worker) deliver(b *backend, r *pipe.Reply) {
 		case redirect.ReadOnly:
 			w.Wish()
 		default:
-			w.redirected(b, r, kind)
+			w.follow(b, r, kind)
 			return
 		}
 	}
@@ -41,6 +41,9 @@ func (w *Worker) answer(owner ring.Token, seq uint32, reply buf.Slice) {
 		return
 	case kindProbe:
 		w.aim(owner, noNode, false) // it is an error of our own
+		return
+	case kindDoubt:
+		w.disbelieve(owner)
 		return
 	}
 	c := w.clients.get(owner)
@@ -72,8 +75,12 @@ func (w *Worker) loseReply(owner ring.Token, seq uint32) {
 		}
 		return
 	}
-	if owner.Kind() == kindProbe {
+	switch owner.Kind() {
+	case kindProbe:
 		w.aim(owner, noNode, false)
+		return
+	case kindDoubt:
+		w.disbelieve(owner)
 		return
 	}
 	if c := w.clients.get(owner); c != nil {

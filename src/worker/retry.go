@@ -49,6 +49,18 @@ func (q *waitingRequests) refersTo(node uint16) bool {
 	return false
 }
 
+// follow follows a redirect once it is known to be the node's.
+func (w *Worker) follow(b *backend, r *pipe.Reply, kind redirect.Kind) {
+	switch {
+	case r.Owner.Kind() == kindDoubt:
+		w.believe(b, r, kind)
+	case r.Has(pipe.Scripted):
+		w.doubt(b, r)
+	default:
+		w.redirected(b, r, kind)
+	}
+}
+
 // redirected follows a redirect, or answers that it cannot be followed.
 func (w *Worker) redirected(b *backend, r *pipe.Reply, kind redirect.Kind) {
 	w.counters.Redirections++
@@ -59,7 +71,7 @@ func (w *Worker) redirected(b *backend, r *pipe.Reply, kind redirect.Kind) {
 		w.giveUp(r.Request, "-ERR node "+b.node.name+" sent a malformed redirect\r\n")
 		return
 	}
-	n := w.target(target, b.node, r.Has(pipe.Scripted))
+	n := w.target(target, b.node)
 	if n == nil {
 		w.failRedirect(r.Request)
 		return
@@ -73,7 +85,7 @@ func (w *Worker) redirected(b *backend, r *pipe.Reply, kind redirect.Kind) {
 	if r.Has(pipe.Passed) {
 		act = redirect.TryAgain // it was not executed, and is not here any more
 	}
-	if kind == redirect.Moved && !r.Has(pipe.Scripted) {
+	if kind == redirect.Moved {
 		w.override(target.Slot, n)
 		if n == b.node {
 			// The node names itself: what we have is not a connection to the node it
@@ -98,12 +110,10 @@ func (w *Worker) redirected(b *backend, r *pipe.Reply, kind redirect.Kind) {
 	}
 }
 
-// target returns the node a redirect points to, nil when its address is not known. One
-// that a script may have made up points to nodes of the map only, and binds nobody else:
-// a client must not send others' requests, and our password, where it likes.
-func (w *Worker) target(t redirect.Target, from *node, script bool) *node {
+// target returns the node a redirect points to, nil when its address is not known.
+func (w *Worker) target(t redirect.Target, from *node) *node {
 	addr, ok := w.Resolve(t.Host, t.Port, from.addr)
-	if !ok || (script || len(w.nodes) >= nodesMax) && !w.isMapped(addr) {
+	if !ok || len(w.nodes) >= nodesMax && !w.isMapped(addr) {
 		return nil
 	}
 	return w.nodeAt(addr)

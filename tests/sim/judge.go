@@ -262,7 +262,7 @@ var excuses = []excuse{
 	{prefix: "-CLUSTERDOWN The cluster is down", outcome: refused, excused: func(c *Config) bool { return c.F.NodeDown > 0 }},
 	{prefix: "-ERR out of memory for the request", outcome: refused, excused: func(c *Config) bool { return c.Scarce > 0 }},
 	{prefix: noScript, outcome: refused, excused: func(*Config) bool { return true }, only: (*request).mayMiss},
-	{prefix: "-TRYAGAIN slot ", outcome: refused, excused: func(c *Config) bool { return c.F.Failover > 0 }, only: (*request).runsScript},
+	{prefix: "-ERR the script was answered by what reads like a redirect", outcome: refused, excused: (*Config).redirects, only: (*request).runsScript},
 	{prefix: "-ERR invalid cursor: the cluster has other primaries", outcome: refused, excused: func(c *Config) bool { return c.F.Failover > 0 }},
 	{prefix: "-ERR a node has returned a cursor", outcome: unknown, excused: func(c *Config) bool { return c.F.BigCursor > 0 }},
 	{prefix: "-ERR node ", part: "malformed redirect", outcome: refused, excused: func(c *Config) bool { return c.F.BadRedirect > 0 }},

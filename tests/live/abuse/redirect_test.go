@@ -69,12 +69,38 @@ func TestScriptCannotBreakConnections(t *testing.T) {
 		before := connections(t, n)
 		for range 5 {
 			script := fmt.Sprintf("return redis.error_reply('MOVED %d %s')", slot, n.Addr())
-			if _, err := c.Do("EVAL", script, 1, "key"); err == nil || !strings.HasPrefix(err.Error(), "TRYAGAIN") {
+			if _, err := c.Do("EVAL", script, 1, "key"); err == nil || !strings.HasPrefix(err.Error(), "ERR the script was answered") {
 				t.Fatalf("the script answers %v", err)
 			}
 		}
 		if after := connections(t, n); !slices.Equal(after, before) {
 			t.Errorf("the proxy's connections to the node were %v and are %v", before, after)
+		}
+	})
+}
+
+// TestScriptRunsOnce: whatever a script says, and wherever it has it from, it has run.
+func TestScriptRunsOnce(t *testing.T) {
+	eachEngine(t, nil, func(t *testing.T, e *harness.Env, p *harness.Proxy) {
+		c := p.Dial(t)
+		slot := mustDo(t, e.DialLone(t), "CLUSTER", "KEYSLOT", "key")
+		for i, kind := range []string{"MOVED", "ASK"} {
+			for shard := range e.Cluster.Shards {
+				n, err := e.Cluster.Primary(shard)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text := fmt.Sprintf("%s %d %s", kind, slot, n.Addr())
+				mustDo(t, c, "SET", "{key}text", text)
+				mustDo(t, c, "DEL", "key")
+				const script = "redis.call('incr', KEYS[1]); return redis.error_reply(redis.call('get', KEYS[2]))"
+				if _, err := c.Do("EVAL", script, 2, "key", "{key}text"); err == nil || !strings.HasPrefix(err.Error(), "ERR the script was answered") {
+					t.Errorf("%s: %v", text, err)
+				}
+				if runs := mustDo(t, c, "GET", "key"); runs != "1" {
+					t.Errorf("%s: the script has run %v times, %d", text, runs, i)
+				}
+			}
 		}
 	})
 }

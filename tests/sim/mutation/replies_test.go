@@ -34,16 +34,16 @@ var replyMutants = []mutant{
 	{
 		name:  "ASK reaches the client",
 		file:  "worker/reply.go",
-		old:   "		default:\n			w.redirected(",
-		new:   "		case redirect.Moved:\n			w.redirected(",
+		old:   "		default:\n			w.follow(",
+		new:   "		case redirect.Moved:\n			w.follow(",
 		harm:  "clients that know no cluster get redirects while slots move",
 		quick: true,
 	},
 	{
 		name: "MOVED reaches the client after a wait",
 		file: "worker/reply.go",
-		old:  "		default:\n			w.redirected(b, r, kind)\n			return\n",
-		new:  "		default:\n			if r.Hops < 2 {\n				w.redirected(b, r, kind)\n				return\n			}\n",
+		old:  "		default:\n			w.follow(b, r, kind)\n			return\n",
+		new:  "		default:\n			if r.Hops < 2 {\n				w.follow(b, r, kind)\n				return\n			}\n",
 		harm: "clients that know no cluster get redirects while slots move",
 	},
 	{
