@@ -29,7 +29,7 @@ type mutant struct {
 const (
 	root = "../../.."
 
-	seedsMax     = 400  // tried before a mutant has survived
+	seedsMax     = 1000 // tried before a mutant has survived
 	rareSeedsMax = 8000 // and a rare one
 	buildTimeout = 5 * time.Minute
 	runTimeout   = 2 * time.Minute // a program that hangs in one turn has been noticed, too
