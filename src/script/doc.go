@@ -8,4 +8,7 @@
 //
 // There are two generations. What is new or used again is in the young one; when that is
 // full it becomes the old one, and what the old one was is forgotten.
+//
+// Each worker has a Memory, and all have one Library, which is asked when the worker's own
+// memory does not know: a script that one client has loaded is known to all.
 package script

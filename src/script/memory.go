@@ -26,14 +26,15 @@ type Memory struct {
 // seed makes it unknown to clients which bodies share a place.
 var seed = maphash.MakeSeed()
 
-// Remember keeps a body, unless it is too long.
-func (m *Memory) Remember(body []byte) {
+// Remember keeps a body, unless it is too long. isNews says that it has not been remembered
+// lately.
+func (m *Memory) Remember(body []byte) (isNews bool) {
 	if len(body) > BodyBytesMax {
-		return
+		return false
 	}
 	e := entry{hash: maphash.Bytes(seed, body)}
 	if m.young.byBody(e.hash, body) != nil {
-		return
+		return false
 	}
 	if known := m.old.byBody(e.hash, body); known != nil {
 		e = *known
@@ -41,6 +42,7 @@ func (m *Memory) Remember(body []byte) {
 		e.digest = sha1.Sum(body)
 	}
 	m.keep(e, body)
+	return true
 }
 
 // Body returns the body with a SHA1, which is given as clients give it: in hex, in either

@@ -146,7 +146,7 @@ func (w *Worker) sample(c *client, in session.Intent) {
 	for i, question := range [...]string{askSize, askKey} {
 		for k, to := range targets {
 			r := pipe.Request{Owner: token, Seq: uint32(i*len(targets) + k), Slot: to.slot}
-			if at, ok := w.reserve(w.pipeTo(c, to.node), to.node, r, len(question)); ok {
+			if at, ok := w.reserve(w.pipeTo(c, to.node), r, len(question)); ok {
 				copy(w.Arena.Bytes(at), question)
 			}
 		}

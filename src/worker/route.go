@@ -152,26 +152,16 @@ func (w *Worker) split(c *client, in session.Intent) {
 
 func (w *Worker) sendPart(c *client, owner ring.Token, k int, frame []byte) {
 	part := &w.plan.Parts[k]
-	b, n := w.pipeOf(c, part.Slot)
-	if at, ok := w.reserve(b, n, pipe.Request{Owner: owner, Seq: uint32(k), Slot: part.Slot}, w.plan.FrameBytes(k)); ok {
+	b, _ := w.pipeOf(c, part.Slot)
+	if at, ok := w.reserve(b, pipe.Request{Owner: owner, Seq: uint32(k), Slot: part.Slot}, w.plan.FrameBytes(k)); ok {
 		w.plan.AppendFrame(w.Arena.Bytes(at)[:0], k, frame, w.env.Args)
 	}
 }
 
 // reserve queues a request of size bytes, which the caller writes into the returned slice.
-// It answers the request when it cannot be queued: b is nil when node n cannot be reached,
-// and n when the slot has no owner.
-func (w *Worker) reserve(b *backend, n *node, r pipe.Request, size int) (at buf.Slice, ok bool) {
-	switch {
-	case n == nil:
-		w.Wish()
-		w.answerError(r.Owner, r.Seq, errClusterDown)
-		return at, false
-	case b == nil:
-		w.scratch = appendUnreachable(w.scratch[:0], r.Owner, n.name, n.reason)
-		w.answerError(r.Owner, r.Seq, string(w.scratch))
-		return at, false
-	}
+// If it cannot, the request is answered with an error. That there is a pipe has been checked
+// in the same turn.
+func (w *Worker) reserve(b *backend, r pipe.Request, size int) (at buf.Slice, ok bool) {
 	if at, ok = b.Reserve(w.Arena, w.now, r, size); !ok {
 		w.answerError(r.Owner, r.Seq, errNoMemory)
 		return at, false

@@ -15,9 +15,12 @@ func (w *Worker) noteScript(in session.Intent) {
 	frame := w.Arena.Bytes(in.Frame)
 	switch in.Command.Script {
 	case command.ScriptBody:
-		w.knownScripts().Remember(w.env.Args[in.Command.ArgIndex].Of(frame))
+		if body := w.env.Args[in.Command.ArgIndex].Of(frame); w.knownScripts().Remember(body) {
+			w.Shared.Scripts.Remember(body)
+		}
 	case command.ScriptFlush:
 		if isScriptFlush(frame, w.env.Args) {
+			w.Shared.Scripts.Forget()
 			w.Shared.Flushes.Add(1)
 		}
 	}
@@ -66,7 +69,12 @@ func (w *Worker) scriptOf(r *pipe.Request) (body []byte, known bool) {
 	if status != resp.Complete || len(args) <= sha {
 		return nil, false
 	}
-	return w.knownScripts().Body(args[sha].Of(frame))
+	name := args[sha].Of(frame)
+	if body, known = w.knownScripts().Body(name); !known {
+		w.body, known = w.Shared.Scripts.AppendBody(w.body[:0], name)
+		body = w.body
+	}
+	return body, known
 }
 
 // prefixOf is what goes before a request that is sent again. A script that has been

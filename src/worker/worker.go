@@ -70,14 +70,15 @@ type Options struct {
 	Admin *admin.Server
 }
 
-// Shared is what all workers of the process share. It is touched per connection, not
-// per request.
+// Shared is what all workers of the process share. It is touched per connection or script,
+// not per request.
 type Shared struct {
 	Clients  atomic.Int64  // connected, but for those being turned away
 	LastID   atomic.Uint64 // of CLIENT ID
 	Flushes  atomic.Uint64 // SCRIPT FLUSH
-	Stopping atomic.Bool   // serve what is connected, accept nothing
-	Cutoff   atomic.Bool   // flush what is due and end
+	Scripts  script.Library
+	Stopping atomic.Bool // serve what is connected, accept nothing
+	Cutoff   atomic.Bool // flush what is due and end
 }
 
 // Worker serves the clients of one core.
@@ -101,6 +102,7 @@ type Worker struct {
 	applied    *topology.Snapshot // the map that route was made from
 	firstSlots []uint16           // one of each shard
 	scripts    script.Memory
+	body       []byte // scratch: of a script from the library
 	flushes    uint64 // of scripts, that scripts knows of
 	walk       walk
 	rotation   int     // over the primaries

@@ -32,6 +32,9 @@ var exemptions = []exemption{
 	}},
 	{"once per node that a redirect or the map brings", "", []string{"worker.Worker.nodeAt"}},
 	{"zones of IPv6 addresses", "call of strconv.Itoa", []string{"sys.sockaddr.decode"}},
+	{"once per script that is new or that a node lacks", "", []string{
+		"script.Library.Remember", "script.Library.AppendBody", "script.Library.Forget",
+	}},
 	{"once a second", "", []string{"worker.Worker.sweep"}},
 	{"once in some milliseconds, or before a wait; readers hold the lock for a copy", "", []string{"stats.Board.Publish"}},
 	{"once a turn", "call of time.Since", []string{"sys.Now"}},

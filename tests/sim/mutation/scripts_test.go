@@ -34,8 +34,8 @@ var scriptMutants = []mutant{
 	{
 		name: "scripts of EVAL are not remembered",
 		file: "worker/script.go",
-		old:  "		w.knownScripts().Remember(w.env.Args[in.Command.ArgIndex].Of(frame))\n",
-		new:  "",
+		old:  "case command.ScriptBody:\n",
+		new:  "case command.ScriptRole(99):\n",
 		harm: "after a failover EVALSHA answers NOSCRIPT for scripts that the proxy has seen",
 	},
 }
