@@ -43,7 +43,7 @@ var exemptions = []exemption{
 	{"a page of cells, which stays", "new", []string{"worker.slab.take"}},
 	{"twice in a worker's life", "make", []string{"script.generation.add"}},
 	{"an error of the proxy's own", "conversion", []string{
-		"worker.Worker.answerError", "worker.Worker.answerLost", "worker.Worker.failRedirect", "worker.Worker.reserve", "worker.Worker.step",
+		"worker.Worker.answerError", "worker.Worker.answerLost", "worker.Worker.failRedirect", "worker.Worker.step",
 		"fanout.refuse",
 	}},
 	{"a node that breaks the protocol", "concatenation", []string{"worker.Worker.redirected"}},
