@@ -82,7 +82,8 @@ func keepBusy(t *testing.T, c *testbed.Conn, number int) {
 
 // isLost says that a reply tells of a node that does not answer.
 func isLost(reply testbed.Error) bool {
-	return strings.HasPrefix(string(reply), "ERR connection to node ") || strings.HasPrefix(string(reply), "TRYAGAIN node ")
+	lost := func(beginning string) bool { return strings.HasPrefix(string(reply), beginning) }
+	return lost("ERR connection to node ") || lost("TRYAGAIN node ") || lost("ERR node ") && strings.Contains(string(reply), " cannot be reached ")
 }
 
 // owner is a client whose values carry its name.
