@@ -6,7 +6,7 @@
 //	Table  -- Find -->  *Command  -- Keys -->  []KeyRef
 //	   ^                   | Route: what the proxy does with it
 //	   | policy.go         v
-//	   | corrections.go  the session routes, splits, answers or refuses it
+//	   | corrections.go  the session routes, splits, broadcasts, answers or refuses it
 //
 // There is one table per engine and version (ROUTE2); ForEngine picks the one that fits the backends. Tables never change once
 // built, so workers share them without locks. Nothing here allocates per request.

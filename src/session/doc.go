@@ -21,7 +21,7 @@
 // unread; the reason is a Hold, and Release says when it has passed.
 //
 //	HoldWindow   too many requests are outstanding
-//	HoldBarrier  the command acts on the session itself, or on every node: nothing else may be open meanwhile
+//	HoldBarrier  the command acts on the session itself, or on keys of several nodes: nothing else may be open
 //	HoldOrder    requests in flight may still change their node and must not be overtaken
 //	HoldOutput   the client does not read its replies
 //	HoldPipe     the pipe has no room, or it is asked where a large request goes; the worker ends it

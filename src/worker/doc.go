@@ -41,5 +41,6 @@
 //	            '------------------------^
 //
 // Whose requests a pipe takes is drawn in tenure.go, and how a large request finds its
-// node in aim.go.
+// node in aim.go. Requests for several nodes are in broadcast.go and walk.go, scripts that
+// nodes lack in script.go, and redirects that may be a script's own words in doubt.go.
 package worker
