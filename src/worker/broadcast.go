@@ -115,12 +115,10 @@ func (w *Worker) haveRoom(c *client, in session.Intent, targets []owner, count i
 	}
 	for k, to := range targets {
 		b := w.pipeTo(c, to.node)
-		if b == nil && k < count {
-			w.refuse(c, in.Command, to.node) // as a whole, while nobody has been told
-			return false
+		if b == nil && k >= count {
+			continue // whether a replica can be reached does not count
 		}
-		if b != nil && b.Full() {
-			w.holdFor(c, b)
+		if !w.canTake(c, in.Command, b, to.node) {
 			return false
 		}
 	}

@@ -115,6 +115,20 @@ func appendUnreachable(dst []byte, owner ring.Token, node, reason string) []byte
 	return append(dst, end...)
 }
 
+// canTake says that b, the pipe to n, takes a request now. If not, the request is answered as
+// a whole, while none of it is sent, or its session waits. b and n are as pipeOf returns them.
+func (w *Worker) canTake(c *client, cmd *command.Command, b *backend, n *node) bool {
+	if b == nil {
+		w.refuse(c, cmd, n)
+		return false
+	}
+	if b.Full() {
+		w.holdFor(c, b)
+		return false
+	}
+	return true
+}
+
 func (w *Worker) holdFor(c *client, b *backend) {
 	c.HoldForPipe()
 	c.waitsOn = b.end.token
@@ -130,13 +144,7 @@ func (w *Worker) split(c *client, in session.Intent) {
 		if !w.keepsOrder(c, w.plan.Parts[i].Slot) {
 			return
 		}
-		b, n := w.pipeOf(c, w.plan.Parts[i].Slot)
-		if b == nil {
-			w.refuse(c, in.Command, n) // as a whole, while none of it is sent
-			return
-		}
-		if b.Full() {
-			w.holdFor(c, b)
+		if b, n := w.pipeOf(c, w.plan.Parts[i].Slot); !w.canTake(c, in.Command, b, n) {
 			return
 		}
 	}

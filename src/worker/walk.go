@@ -87,12 +87,7 @@ func (w *Worker) step(c *client, in session.Intent) {
 	}
 	n := w.nodes[w.walk.nodes[rank]]
 	b := w.pipeTo(c, n)
-	if b == nil {
-		w.refuse(c, in.Command, n)
-		return
-	}
-	if b.Full() {
-		w.holdFor(c, b)
+	if !w.canTake(c, in.Command, b, n) {
 		return
 	}
 	held := w.frameOf(in.Frame)

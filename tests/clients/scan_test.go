@@ -69,21 +69,7 @@ func setNumbered(t *testing.T, c *testbed.Conn, size int) (keys []string) {
 	for i := range size {
 		keys = append(keys, fmt.Sprint("scan:", i))
 	}
-	for batch := range slices.Chunk(keys, 1000) {
-		var commands [][]any
-		for _, key := range batch {
-			commands = append(commands, []any{"SET", key, ""})
-		}
-		replies, err := c.Pipeline(commands...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, reply := range replies {
-			if reply != "OK" {
-				t.Fatalf("SET %s: %v", batch[i], reply)
-			}
-		}
-	}
+	harness.SetAll(t, c, keys, "")
 	slices.Sort(keys)
 	return keys
 }

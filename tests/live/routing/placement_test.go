@@ -42,24 +42,10 @@ func numbered(prefix string, n int) (keys []string) {
 	return keys
 }
 
-// fill sets keys, a thousand with each write.
+// fill sets keys to any value.
 func fill(t *testing.T, c *testbed.Conn, keys []string) {
 	t.Helper()
-	for batch := range slices.Chunk(keys, 1000) {
-		var commands [][]any
-		for _, key := range batch {
-			commands = append(commands, []any{"SET", key, "v"})
-		}
-		replies, err := c.Pipeline(commands...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, reply := range replies {
-			if reply != "OK" {
-				t.Fatalf("SET %s: %v", batch[i], reply)
-			}
-		}
-	}
+	harness.SetAll(t, c, keys, "v")
 }
 
 // place fills the empty servers of a cell.

@@ -35,8 +35,8 @@ var wholeMutants = []mutant{
 	{
 		name: "a broadcast goes out though a connection is full",
 		file: "worker/broadcast.go",
-		old:  "b != nil && b.Full() {",
-		new:  "b != nil && b.Len() < 0 {",
+		old:  "		if !w.canTake(c, in.Command, b, to.node) {\n",
+		new:  "		if b == nil {\n			w.refuse(c, in.Command, to.node)\n",
 		harm: "a node that hangs takes the memory of the process",
 		test: "TestBroadcastWaitsForRoom",
 	},
