@@ -14,7 +14,7 @@ import (
 // src/README.md says the same.
 var layers = [][]string{
 	0: {"asm/cpu", "asm/crc16", "src/buf", "src/invariant", "src/version"},
-	1: {"src/glob", "src/resp", "src/ring", "src/script", "src/slot", "src/timer"},
+	1: {"src/glob", "src/mailbox", "src/resp", "src/ring", "src/script", "src/slot", "src/timer"},
 	2: {"src/command", "src/conf", "src/stats", "src/topology"},
 	3: {"src/fanout", "src/pipe", "src/redirect", "src/window"},
 	4: {"src/admin", "src/session"},
