@@ -70,6 +70,9 @@ func (r *Ring) Left(ring.Socket) bool { return false }
 // Wake is not used.
 func (r *Ring) Wake() {}
 
+// Bell is not used.
+func (r *Ring) Bell() ring.Socket { return ring.NoSocket }
+
 func (r *Ring) do(op *ring.Op) {
 	switch op.Kind {
 	case ring.OpConnect:

@@ -28,6 +28,10 @@
 //     the worker. A RecvEnded with ErrNoBuffers means that all chunks were in use:
 //     the operation may be given again at once, and takes effect when chunks are
 //     back, in the order given.
+//   - OpBell is Wake from another engine, for the price of one more operation of a turn. What
+//     the ringing thread has written before the Turn is seen by the other behind its Woken
+//     event, which counts as one of the events a wait gathers. The engines of a process are
+//     of one kind, and each stays open until all that ring it have turned for the last time.
 //   - Slices of a Send are read until its Sent event; the array that lists them only
 //     until the Turn it was given to returns.
 package ring

@@ -38,6 +38,10 @@ type Ring interface {
 	// Wake makes the current or next wait return with a Woken event. It may be
 	// called from any thread; several calls may yield one event.
 	Wake()
+
+	// Bell is what an OpBell names to wake this engine. It is the same for as long as the
+	// engine is open.
+	Bell() Socket
 }
 
 // Socket is the engine's number of a socket (a file descriptor in the kernel
@@ -86,6 +90,10 @@ const (
 	OpShutdown
 	// OpClose gives the socket back. It has no event.
 	OpClose
+	// OpBell wakes another engine, the one whose Bell the Socket is: the current or next wait
+	// of that engine returns with a Woken event. Several may yield one event. It has no
+	// event here.
+	OpBell
 )
 
 // Op is one operation.
@@ -118,7 +126,7 @@ const (
 	RecvEnded
 	// Sent: N bytes were sent, or Err says what went wrong; N may be short.
 	Sent
-	// Woken: Wake was called. It has no token.
+	// Woken: Wake was called, or another engine was given an OpBell. It has no token.
 	Woken
 )
 

@@ -22,6 +22,16 @@
 // by a signal that interrupts the call. Without such signals, with
 // asyncpreemptoff=1, the process would hang: engines refuse to start then.
 //
+// # Bells
+//
+// Engines wake each other, as workers do that have put something into each other's queues.
+// With io_uring a bell is a message (MSG_RING) that puts a completion into the other ring,
+// submitted with the rest of the turn; with epoll, and where messages do not work, it is a
+// write to the other engine's eventfd. One that has nobody to reach is lost without harm, but
+// an engine's descriptors are closed with it and their numbers come back, and 8 bytes would then be
+// written to some connection: no engine may be closed before all that ring it have turned for
+// the last time.
+//
 // # States of a socket
 //
 // Each engine has a record per descriptor, in three parts. The lasting operation,

@@ -186,6 +186,9 @@ func (p *Epoll) Left(s ring.Socket) bool { return peerLeft(s) }
 // Wake is ring.Ring's.
 func (p *Epoll) Wake() { signalEvent(p.wakeFD) }
 
+// Bell is ring.Ring's.
+func (p *Epoll) Bell() ring.Socket { return ring.Socket(p.wakeFD) }
+
 // Counters are the engine's counts so far.
 func (p *Epoll) Counters() Counters { return p.counts }
 

@@ -38,6 +38,8 @@ func (p *Epoll) do(op *ring.Op) {
 		p.shutdown(op.Socket)
 	case ring.OpClose:
 		p.close(op.Socket)
+	case ring.OpBell:
+		signalEvent(int(op.Socket))
 	default:
 		panic("sys: unknown operation")
 	}

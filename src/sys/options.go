@@ -20,6 +20,9 @@ type Options struct {
 
 	// noMinWait makes the ring do without minimum waits, as before Linux 6.12.
 	noMinWait bool
+
+	// noMessage makes rings wake each other by eventfd, as where MSG_RING does not work.
+	noMessage bool
 }
 
 // Counters are what an engine has counted since it was made.
@@ -36,6 +39,7 @@ type Engine interface {
 	// Counters are the engine's counts so far.
 	Counters() Counters
 	// Close ends the engine and everything armed in it. Sockets stay open, except
-	// those still connecting. Wake must not be called any more.
+	// those still connecting. Nobody may wake the engine any more: its descriptors can be
+	// those of something else by then.
 	Close()
 }

@@ -36,6 +36,9 @@ var loopback = netip.MustParseAddrPort("127.0.0.1:0")
 type rig struct {
 	testing.TB
 	Engine
+	engine  string
+	options rigOptions
+
 	arena  *buf.Arena
 	events []ring.Event
 	ops    []ring.Op
@@ -50,7 +53,16 @@ type rigOptions struct {
 	events int // room for events in one turn; 0 takes 64
 }
 
+// newRig is a rig of the test's own thread, until the end of the test.
 func newRig(t testing.TB, engine string, o rigOptions) *rig {
+	t.Helper()
+	r, end := openRig(t, engine, o)
+	t.Cleanup(end)
+	return r
+}
+
+// openRig is a rig of the calling thread, until end is called there.
+func openRig(t testing.TB, engine string, o rigOptions) (r *rig, end func()) {
 	t.Helper()
 	if o.chunks == 0 {
 		o.chunks = 64
@@ -66,7 +78,7 @@ func newRig(t testing.TB, engine string, o rigOptions) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{TB: t, arena: arena, events: make([]ring.Event, o.events)}
+	r = &rig{TB: t, engine: engine, options: o, arena: arena, events: make([]ring.Event, o.events)}
 	runtime.LockOSThread()
 	switch engine {
 	case EngineUring:
@@ -77,26 +89,43 @@ func newRig(t testing.TB, engine string, o rigOptions) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	return r, func() {
 		r.Close()
 		runtime.UnlockOSThread()
 		region.Unmap()
 		if live := arena.Live(); live != 0 && !t.Failed() {
 			t.Errorf("%d blocks are referenced at the end", live)
 		}
-	})
-	return r
+	}
+}
+
+// beside runs another engine of the same kind on a thread of its own, which does what serve
+// says. join waits for that and closes the other engine.
+func (r *rig) beside(serve func(other *rig)) (other *rig, join func()) {
+	opened, leave, done := make(chan *rig), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		other, end := openRig(r.TB, r.engine, r.options)
+		defer end()
+		opened <- other
+		serve(other)
+		<-leave
+	}()
+	return <-opened, func() {
+		close(leave)
+		<-done
+	}
 }
 
 // engines are what the conformance tests run against: every engine, and io_uring
-// once more as on a kernel without minimum waits.
+// once more as on a kernel without minimum waits and messages.
 var engines = []struct {
 	name    string
 	engine  string
 	options Options
 }{
 	{"io_uring", EngineUring, Options{}},
-	{"io_uring-timed", EngineUring, Options{noMinWait: true}},
+	{"io_uring-older", EngineUring, Options{noMinWait: true, noMessage: true}},
 	{"epoll", EngineEpoll, Options{}},
 }
 
@@ -105,7 +134,7 @@ func conformance(t *testing.T, o rigOptions, test func(r *rig)) {
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) {
 			with := o
-			with.noMinWait = e.options.noMinWait
+			with.noMinWait, with.noMessage = e.options.noMinWait, e.options.noMessage
 			test(newRig(t, e.engine, with))
 		})
 	}

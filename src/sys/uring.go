@@ -35,6 +35,7 @@ type Uring struct {
 	buffers *bufferRing
 	options Options
 	minWait bool // the kernel knows minimum waits
+	message bool // engines wake each other by messages
 
 	sockets []uringSocket // by descriptor
 	parked  names
@@ -61,6 +62,7 @@ func NewUring(a *buf.Arena, mem buf.Memory, o Options) (*Uring, error) {
 	u := &Uring{q: q, arena: a, options: o, wakeFD: -1}
 	u.base = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(mem.Bytes()))))
 	u.minWait = q.features&featMinTimeout != 0 && !o.noMinWait
+	u.message = messageWorks() && !o.noMessage
 	if u.buffers, err = newBufferRing(q, a, mem); err != nil {
 		u.Close()
 		return nil, fmt.Errorf("sys: %w", err)

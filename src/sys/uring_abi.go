@@ -13,6 +13,7 @@ const (
 	opRead        = 22
 	opSend        = 26
 	opRecv        = 27
+	opMsgRing     = 40
 )
 
 // Flags of a submission, of accept and of recv.
@@ -25,6 +26,8 @@ const (
 
 	acceptMultishot = 1 << 0 // in ioprio
 	recvMultishot   = 1 << 1 // in ioprio
+
+	msgData = 0 // in addr: the message is a completion
 )
 
 // Flags of a completion. The number of the buffer is above cqeBufferShift.
@@ -78,7 +81,7 @@ type sqe struct {
 	flags       uint8
 	ioprio      uint16
 	fd          int32
-	off         uint64 // connect: length of the address
+	off         uint64 // connect: length of the address; message: its user data
 	addr        uint64
 	len         uint32
 	opFlags     uint32 // msg_flags, accept_flags, cancel_flags

@@ -32,10 +32,17 @@ func (u *Uring) harvest(events []ring.Event) int {
 // complete handles one completion and reports whether it stored an event.
 func (u *Uring) complete(c *cqe, e *ring.Event) bool {
 	data := userData(c.userData)
-	if data.action() == actWake {
+	switch data.action() {
+	case actWake:
 		u.armWake()
 		*e = woken()
 		return true
+	case actRung:
+		*e = woken()
+		return true
+	case actBell:
+		u.bellFailed(data.socket(), unix.Errno(-c.res))
+		return false
 	}
 	fd := data.socket()
 	s := &u.sockets[fd]

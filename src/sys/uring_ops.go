@@ -38,6 +38,8 @@ func (u *Uring) do(op *ring.Op) {
 		u.shutdown(op.Socket)
 	case ring.OpClose:
 		u.close(op.Socket)
+	case ring.OpBell:
+		u.bell(op.Socket)
 	default:
 		panic("sys: unknown operation")
 	}

@@ -27,6 +27,8 @@ const (
 	actClose
 	actWake
 	actCancelAll
+	actBell // of the engine that rings
+	actRung // of the one that is rung
 )
 
 func makeUserData(a action, generation uint32, fd ring.Socket) userData {

@@ -102,6 +102,9 @@ func (e *ends) Left(ring.Socket) bool { return false }
 // Wake is not used.
 func (e *ends) Wake() {}
 
+// Bell is not used.
+func (e *ends) Bell() ring.Socket { return ring.NoSocket }
+
 // newEnds is a worker between a client that is connected and a node that owns all slots.
 func newEnds(t *testing.T) (*Worker, *ends) {
 	arena, err := buf.NewArena(make(buf.HeapMemory, 8<<20), 16)

@@ -103,6 +103,9 @@ func (r *scriptRing) Left(s ring.Socket) bool { return r.links[s].ended }
 // Wake is not used.
 func (r *scriptRing) Wake() {}
 
+// Bell is not used.
+func (r *scriptRing) Bell() ring.Socket { return ring.NoSocket }
+
 func (r *scriptRing) event(e ring.Event) { r.events = append(r.events, e) }
 
 func (r *scriptRing) do(op *ring.Op) {

@@ -28,6 +28,7 @@ func (r *Ring) socketOf(op *ring.Op) *socket {
 var opNamesOfRing = [...]string{
 	ring.OpAccept: "accept", ring.OpAcceptStop: "accept-stop", ring.OpConnect: "connect", ring.OpRecv: "recv",
 	ring.OpRecvStop: "recv-stop", ring.OpSend: "send", ring.OpShutdown: "shutdown", ring.OpClose: "close",
+	ring.OpBell: "bell",
 }
 
 // do carries out one operation.

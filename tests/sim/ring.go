@@ -131,6 +131,9 @@ const turnCPU = 5 * microsecond
 // Wake ends the wait that virtual time is in, or the next one.
 func (r *Ring) Wake() { r.woken = true }
 
+// Bell is not used.
+func (r *Ring) Bell() ring.Socket { return ring.NoSocket }
+
 // Turn carries out ops and lets time pass until there are events.
 func (r *Ring) Turn(ops []ring.Op, wait ring.Wait, events []ring.Event) int {
 	w := r.world
