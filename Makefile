@@ -12,7 +12,7 @@ CLUSTER := .cache/run
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run stop test soak lint race fuzz bench sim mutants invariants golden uringabi generate servers node FORCE
+.PHONY: help build run stop test contract soak lint race fuzz bench sim mutants invariants golden uringabi generate servers node FORCE
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,11 @@ test: build servers node lint uringabi race ## run all tests
 	$(GO) test ./asm/... ./bench/... ./cmd/... ./src/... ./tools/...
 	$(GO) test -count=1 ./tests/...
 	cd tests/clients && $(GO) test -count=1 ./...
+
+LAYOUTS := 1-no 2-no 4-no
+
+contract: build servers ## run the live tests with every number of workers and way of sharing, for about an hour
+	for layout in $(LAYOUTS); do $(GO) test -count=1 ./tests/live/... -layout $$layout || exit 1; done
 
 soak: servers ## run the field cases at their full size, for about an hour
 	$(GO) test -count=1 -v -timeout 3h -run 'TestCase_(C0[168]|I0[13]|L0[123])' ./tests/live/... -soak

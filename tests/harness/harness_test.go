@@ -71,7 +71,7 @@ func TestLaunchNoticesAnEarlyEnd(t *testing.T) {
 	}
 	t.Setenv("MITHRIL_BIN", program)
 	began := time.Now()
-	p, err := Launch(Options{})
+	p, err := launch(Options{Workers: 1, Sharding: "no"})
 	if err == nil {
 		p.Kill()
 		t.Fatal("no error for a program that ends at once")

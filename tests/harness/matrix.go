@@ -16,10 +16,11 @@ var Servers = []string{testbed.Redis70, testbed.Redis80, testbed.Valkey91}
 // IOEngines are the proxy's I/O engines of the matrix.
 var IOEngines = []string{IOUring, Epoll}
 
-// Env is one cell of the matrix. Its servers are empty when the test begins.
+// Env is one cell of the matrix, with one layout. Its servers are empty when the test begins.
 type Env struct {
 	Server  string           // name of the server release
 	Engine  string           // the proxy's I/O engine
+	Layout  Layout           // the proxy's, and of those that Start starts
 	Cluster *testbed.Cluster // three primaries, three replicas
 	Lone    *testbed.Node    // a standalone node of the same release
 	Proxy   *Proxy           // in front of Cluster, shared by the tests of the cell
@@ -31,7 +32,13 @@ type servers struct {
 	cluster *testbed.Cluster
 	lone    *testbed.Node
 	err     error
-	proxies map[string]*Proxy // by I/O engine
+	proxies map[kind]*Proxy
+}
+
+// kind tells the shared proxies in front of one cluster apart.
+type kind struct {
+	engine string
+	layout Layout
 }
 
 // kept has the servers that the tests of this process have asked for, by release. Tests
@@ -39,7 +46,7 @@ type servers struct {
 var kept = func() map[string]*servers {
 	m := map[string]*servers{}
 	for _, name := range Servers {
-		m[name] = &servers{proxies: map[string]*Proxy{}}
+		m[name] = &servers{proxies: map[kind]*Proxy{}}
 	}
 	return m
 }()
@@ -99,28 +106,29 @@ func run(t *testing.T, server, engine string, test func(t *testing.T, e *Env)) {
 	if s.err != nil {
 		t.Fatal(s.err)
 	}
-	if s.proxies[engine] == nil {
-		p, err := Launch(Options{Cluster: s.cluster, Engine: engine, Checked: true})
+	k := kind{engine, layoutFor(t, server, engine)}
+	if s.proxies[k] == nil {
+		options := Options{Cluster: s.cluster, Engine: engine, Checked: true}
+		options.fill(k.layout)
+		p, err := launch(options)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.proxies[engine] = p
+		s.proxies[k] = p
 	}
-	e := &Env{Server: server, Engine: engine, Cluster: s.cluster, Lone: s.lone, Proxy: s.proxies[engine]}
+	e := &Env{Server: server, Engine: engine, Layout: k.layout, Cluster: s.cluster, Lone: s.lone, Proxy: s.proxies[k]}
 	e.Flush(t)
 	t.Cleanup(func() {
 		if err := e.Proxy.Healthy(); err != nil {
-			s.proxies[engine] = nil
+			delete(s.proxies, k)
 			e.Proxy.Kill()
 			t.Errorf("%v", err)
 		} else if err := e.Proxy.AwaitNoClients(); err != nil {
-			s.proxies[engine] = nil
+			delete(s.proxies, k)
 			e.Proxy.Kill()
 			t.Errorf("%v", err)
 		}
-		if t.Failed() {
-			t.Logf("log of the proxy:\n%s", e.Proxy.LogTail())
-		}
+		e.Proxy.logOfFailed(t)
 	})
 	test(t, e)
 }
@@ -137,11 +145,9 @@ func (s *servers) start(server string) error {
 
 func (s *servers) stop() error {
 	var first error
-	for _, engine := range IOEngines {
-		if p := s.proxies[engine]; p != nil {
-			if err := p.Stop(); err != nil && first == nil {
-				first = err
-			}
+	for _, p := range s.proxies {
+		if err := p.Stop(); err != nil && first == nil {
+			first = err
 		}
 	}
 	if s.cluster != nil {
@@ -157,6 +163,7 @@ func (s *servers) stop() error {
 func (e *Env) Start(tb TB, options Options) *Proxy {
 	tb.Helper()
 	options.Cluster, options.Engine, options.Checked = e.Cluster, e.Engine, true
+	options.fill(e.Layout)
 	return Start(tb, options)
 }
 

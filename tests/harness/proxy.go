@@ -34,13 +34,15 @@ type TB interface {
 	Errorf(format string, args ...any)
 	Failed() bool
 	Logf(format string, args ...any)
+	Name() string
 }
 
 // Options describe one proxy.
 type Options struct {
 	Cluster  *testbed.Cluster // whose nodes are the bootstrap; nil: Args name them
 	Engine   string           // IOUring, Epoll or Auto; "" is Auto
-	Workers  int              // 0 is 2
+	Workers  int              // 0: as many as the test's layout has
+	Sharding string           // backend-sharding; "": as the test's layout says
 	Password string           // requirepass
 	Checked  bool             // run the build with the tag invariants
 	NoWait   bool             // return when the port is open; with a Cluster Start else waits until keys are served
@@ -54,6 +56,7 @@ type Proxy struct {
 
 	port     int
 	ports    testbed.Ports
+	layout   Layout
 	password string
 	child    *child
 	stopped  bool
@@ -63,7 +66,12 @@ type Proxy struct {
 // the test fails if it has not behaved; see Stop.
 func Start(tb TB, options Options) *Proxy {
 	tb.Helper()
-	p, err := Launch(options)
+	server := ""
+	if options.Cluster != nil {
+		server = options.Cluster.Engine.Name
+	}
+	options.fill(layoutFor(tb, server, options.Engine))
+	p, err := launch(options)
 	if err != nil {
 		tb.Fatalf("%v", err)
 	}
@@ -71,11 +79,16 @@ func Start(tb TB, options Options) *Proxy {
 		if err := p.Stop(); err != nil {
 			tb.Errorf("%v", err)
 		}
-		if tb.Failed() {
-			tb.Logf("log of the proxy:\n%s", p.LogTail())
-		}
+		p.logOfFailed(tb)
 	})
 	return p
+}
+
+// logOfFailed shows a failed test what its proxy has logged.
+func (p *Proxy) logOfFailed(tb TB) {
+	if tb.Failed() {
+		tb.Logf("log of the proxy, layout %v:\n%s", p.layout, p.LogTail())
+	}
 }
 
 // StartAt starts a checked proxy that bootstraps from an address and returns when its port
@@ -85,8 +98,8 @@ func StartAt(tb TB, engine, bootstrap string, args ...string) *Proxy {
 	return Start(tb, Options{Engine: engine, Checked: true, NoWait: true, Args: append([]string{"--bootstrap", bootstrap}, args...)})
 }
 
-// Launch is Start without a test.
-func Launch(options Options) (*Proxy, error) {
+// launch is Start without a test. The options have a layout.
+func launch(options Options) (*Proxy, error) {
 	path, err := Binary(options.Checked)
 	if err != nil {
 		return nil, err
@@ -95,7 +108,7 @@ func Launch(options Options) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{port: ports.Base, ports: ports, password: options.Password}
+	p := &Proxy{port: ports.Base, ports: ports, layout: Layout{options.Workers, options.Sharding}, password: options.Password}
 	p.Addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(p.port))
 	p.child, err = spawn(path, options.args(p.port))
 	if err != nil {
@@ -111,15 +124,25 @@ func Launch(options Options) (*Proxy, error) {
 	return p, nil
 }
 
+// fill takes from a layout what the options leave open.
+func (o *Options) fill(l Layout) {
+	if o.Workers == 0 {
+		o.Workers = l.Workers
+	}
+	if o.Sharding == "" {
+		o.Sharding = l.Sharding
+	}
+}
+
 func (o *Options) args(port int) []string {
-	engine, workers := o.Engine, o.Workers
+	engine := o.Engine
 	if engine == "" {
 		engine = Auto
 	}
-	if workers == 0 {
-		workers = 2
+	args := []string{
+		"--bind", "127.0.0.1", "--port", strconv.Itoa(port), "--io-engine", engine,
+		"--worker-threads", strconv.Itoa(o.Workers), "--backend-sharding", o.Sharding,
 	}
-	args := []string{"--bind", "127.0.0.1", "--port", strconv.Itoa(port), "--io-engine", engine, "--worker-threads", strconv.Itoa(workers)}
 	if o.Cluster != nil {
 		args = append(args, "--bootstrap", strings.Join(o.Cluster.Addrs(), ","))
 	}

@@ -97,10 +97,7 @@ func TestContract_ROUTE9_IDIsStable(t *testing.T) {
 		const announced = "192.0.2.7:4711"
 		var ids []string
 		for range 2 {
-			p, err := harness.Launch(harness.Options{Cluster: e.Cluster, Args: []string{"--announce-addr", announced}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := e.Start(t, harness.Options{Args: []string{"--announce-addr", announced}})
 			for range 2 {
 				c, err := testbed.Dial(p.Addr)
 				if err != nil {
