@@ -50,6 +50,7 @@ type Proxy struct {
 	shared    worker.Shared
 	engine    string
 	seats     []*seat
+	quiet     chan struct{} // closed when nobody wakes an engine any more
 	addresses topology.AddressMap
 	runID     string // 40 hex digits, new with every start
 	refresher *refresher.Refresher
@@ -60,7 +61,7 @@ type Proxy struct {
 // Start builds everything and begins to serve. The error names what could not be had;
 // nothing is listening then.
 func Start(c *conf.Config, log *slog.Logger) (*Proxy, error) {
-	p := &Proxy{conf: c, log: log, own: log.With("part", "proxy")}
+	p := &Proxy{conf: c, log: log, own: log.With("part", "proxy"), quiet: make(chan struct{})}
 	kind, why, err := sys.Choose(c.IOEngine.String())
 	if err != nil {
 		return nil, err
@@ -170,7 +171,23 @@ func (p *Proxy) Run(ctx context.Context, cut <-chan struct{}) {
 	}
 	stopRefresher()
 	control.Wait()
+	p.closeEngines(workers)
 	p.own.Info("bye")
+}
+
+// closeEngines lets the workers close their engines, if all have finished: those of an
+// engine that others may wake must stay open, since its descriptors could be something
+// else's next.
+func (p *Proxy) closeEngines(workers <-chan struct{}) {
+	select {
+	case <-workers:
+	default:
+		return
+	}
+	close(p.quiet)
+	for _, s := range p.seats {
+		<-s.closed
+	}
 }
 
 // keepOffWorkers restricts the control plane to the CPUs that no worker is pinned to,

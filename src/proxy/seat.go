@@ -38,7 +38,8 @@ type seat struct {
 	arena     *buf.Arena
 	listeners []ring.Socket
 	begin     chan *worker.Worker // what to run, or nil to give up
-	finished  chan struct{}
+	finished  chan struct{}       // closed when it has turned for the last time
+	closed    chan struct{}       // closed when its engine is
 }
 
 func (s *seat) cpuName() string {
@@ -53,7 +54,7 @@ func (s *seat) cpuName() string {
 func (p *Proxy) open() error {
 	opened := make(chan error)
 	for i := range p.conf.WorkerThreads {
-		s := &seat{number: i, cpu: -1, begin: make(chan *worker.Worker, 1), finished: make(chan struct{})}
+		s := &seat{number: i, cpu: -1, begin: make(chan *worker.Worker, 1), finished: make(chan struct{}), closed: make(chan struct{})}
 		if len(p.conf.WorkerCPUs) > 0 {
 			s.cpu = p.conf.WorkerCPUs[i]
 		}
@@ -82,7 +83,7 @@ func (p *Proxy) open() error {
 // occupy is a worker's thread.
 func (p *Proxy) occupy(s *seat, opened chan<- error) {
 	runtime.LockOSThread()
-	defer close(s.finished)
+	defer close(s.closed)
 	err := p.equip(s)
 	opened <- err
 	w := <-s.begin
@@ -90,6 +91,8 @@ func (p *Proxy) occupy(s *seat, opened chan<- error) {
 		return
 	}
 	w.Run()
+	close(s.finished)
+	<-p.quiet
 	s.engine.Close()
 }
 
