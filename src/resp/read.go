@@ -69,7 +69,7 @@ func Integer(reply []byte) (v int64, ok bool) {
 	if digits[0] == '+' {
 		digits = digits[1:]
 	}
-	return parseInt(digits)
+	return ParseInt(digits)
 }
 
 // Text returns the content of a complete reply that is a string of any kind, a status, an error, a number or

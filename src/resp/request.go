@@ -195,7 +195,7 @@ func (s *RequestScanner) firstLine(b []byte, lim *RequestLimits) (p int, left ui
 	if st != Complete {
 		return 0, 0, st
 	}
-	count, ok := parseInt(b[1:end])
+	count, ok := ParseInt(b[1:end])
 	switch {
 	case b[end+1] != '\n':
 		return 0, 0, s.breach(InvalidLineEnd)
@@ -247,7 +247,7 @@ func (s *RequestScanner) lengthLine(b []byte, p int, left uint32) (size uint64, 
 	}
 	value, ok := int64(0), false
 	if end > p {
-		value, ok = parseInt(b[p+1 : end])
+		value, ok = ParseInt(b[p+1 : end])
 	}
 	switch {
 	case b[p] != '$':

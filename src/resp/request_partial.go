@@ -80,8 +80,8 @@ func trustedNumber(b []byte) (n uint32, line int) {
 	return n, i + len("\r\n")
 }
 
-// parseInt reads a decimal as the servers do it: an optional minus, no plus, no leading zero, within 64 bits.
-func parseInt(text []byte) (v int64, ok bool) {
+// ParseInt reads a decimal as the servers do it: an optional minus, no plus, no leading zero, within 64 bits.
+func ParseInt(text []byte) (v int64, ok bool) {
 	digits := text
 	negative := len(text) > 0 && text[0] == '-'
 	if negative {

@@ -64,7 +64,7 @@ var redis70 = command.Version{Engine: "redis", Major: 7, Minor: 0}
 func (s *Session) hello(env *Env, c call, dst []byte) []byte {
 	proto := s.proto
 	if c.len() > 1 {
-		v, ok := integer(c.arg(1))
+		v, ok := resp.ParseInt(c.arg(1))
 		if !ok {
 			return append(dst, errProtoNumber...)
 		}

@@ -168,7 +168,7 @@ func (s *Session) dispatchAlone(in Intent) (Intent, bool) {
 
 // dispatchSlotArg routes a command that names a slot by number.
 func (s *Session) dispatchSlotArg(env *Env, c *command.Command, frame buf.Slice, args []resp.Arg) (Intent, bool) {
-	n, ok := integer(args[c.ArgIndex].Of(env.Arena.Bytes(frame)))
+	n, ok := resp.ParseInt(args[c.ArgIndex].Of(env.Arena.Bytes(frame)))
 	switch {
 	case !ok:
 		s.reject(env, append(env.Reply[:0], errNotInteger...))

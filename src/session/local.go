@@ -2,7 +2,6 @@ package session
 
 import (
 	"math"
-	"strconv"
 
 	"mithril/src/buf"
 	"mithril/src/command"
@@ -88,7 +87,7 @@ func (s *Session) echo(env *Env, c *command.Command, frame buf.Slice, args []res
 
 // selectDB answers for a cluster, which has one database.
 func (s *Session) selectDB(env *Env, c call, dst []byte) []byte {
-	switch n, ok := integer(c.arg(1)); {
+	switch n, ok := resp.ParseInt(c.arg(1)); {
 	case !ok:
 		return append(dst, errNotInteger...)
 	case n < math.MinInt32 || n > math.MaxInt32:
@@ -198,15 +197,4 @@ func (env *Env) isPlainWord(b []byte) bool {
 		}
 	}
 	return true
-}
-
-// integer reads a decimal as servers read integer arguments: no spaces, no plus, no
-// leading zeros.
-func integer(b []byte) (int64, bool) {
-	v, err := strconv.ParseInt(string(b), 10, 64)
-	if err != nil {
-		return 0, false
-	}
-	var canonical [20]byte
-	return v, string(strconv.AppendInt(canonical[:0], v, 10)) == string(b)
 }

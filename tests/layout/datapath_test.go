@@ -48,7 +48,6 @@ var exemptions = []exemption{
 	}},
 	{"a node that breaks the protocol", "concatenation", []string{"worker.Worker.redirected"}},
 	{"a node that breaks the protocol, a few times a second at most", "", []string{"worker.node.warnMalformed"}},
-	{"commands that name a slot", "conversion", []string{"session.integer"}},
 }
 
 // slowCalls are packages that the data path does not call at all, or not these functions
