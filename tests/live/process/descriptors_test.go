@@ -32,8 +32,9 @@ func limitFiles(t *testing.T, limit int) {
 }
 
 const (
-	openFiles = 128 // that the proxy may have
-	come      = 300 // clients
+	openFiles  = 128 // that the proxy may have
+	workersFew = 2   // each holds descriptors back for nodes: more workers leave no room for clients
+	come       = 300 // clients
 
 	pausedLine = `msg="accepting clients paused"`
 )
@@ -45,7 +46,7 @@ const (
 func TestCase_I03_BurstOfClients(t *testing.T) {
 	eachEngineWithCluster(t, func(t *testing.T, e *harness.Env) {
 		limitFiles(t, openFiles)
-		p := e.Start(t, harness.Options{NoWait: true})
+		p := e.Start(t, harness.Options{Workers: workersFew, NoWait: true})
 		awaitLog(t, p, `msg="cluster map found"`)
 		room := loggedLimit(t, p)
 		awaitInfo(t, p, fmt.Sprintf("maxclients:%d", room))
@@ -97,7 +98,7 @@ func TestCase_I03_BurstOfClients(t *testing.T) {
 func TestCase_I03_OutOfDescriptors(t *testing.T) {
 	eachEngineWithCluster(t, func(t *testing.T, e *harness.Env) {
 		limitFiles(t, openFiles)
-		p := e.Start(t, harness.Options{NoWait: true})
+		p := e.Start(t, harness.Options{Workers: workersFew, NoWait: true})
 		awaitLog(t, p, `msg="cluster map found"`)
 		room := loggedLimit(t, p)
 		for range 2 { // it recovers by itself
