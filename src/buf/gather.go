@@ -126,6 +126,19 @@ func (g *Gather) Sent(a *Arena, n int) {
 	}
 }
 
+// Give drops the first n slices without a release: whoever has taken them has their
+// references.
+func (g *Gather) Give(n int) {
+	for _, s := range g.slices[:n] {
+		g.bytes -= int(s.Len)
+	}
+	if n > g.tailLast {
+		g.tail = Slice{Block: NoBlock}
+	}
+	g.tailLast -= n
+	g.slices = append(g.slices[:0], g.slices[n:]...)
+}
+
 // Drop releases everything gathered.
 func (g *Gather) Drop(a *Arena) {
 	for _, s := range g.slices {

@@ -213,8 +213,8 @@ func TestContract_CONF2_Unavailable(t *testing.T) {
 	const nothing = `not available in this build; accepted: nothing, or ""`
 	runFaults(t, files{}, []faultTest{
 		{text: boot + "reply-cache yes", want: `mithril.conf:2: reply-cache "yes": not available in this build; accepted: no`},
-		{text: boot + "backend-sharding yes", want: `mithril.conf:2: backend-sharding "yes": not available in this build; accepted: no`},
-		{text: boot, args: []string{"mithril.conf", "--backend-sharding", "auto"}, want: `command line: --backend-sharding "auto": not available in this build; accepted: no`},
+		{text: boot + "backend-sharding auto", want: `mithril.conf:2: backend-sharding "auto": not available in this build; accepted: no, yes`},
+		{text: boot, args: []string{"mithril.conf", "--backend-sharding", "auto"}, want: `command line: --backend-sharding "auto": not available in this build; accepted: no, yes`},
 		{text: boot + "user alice on >pw ~*", want: `mithril.conf:2: user (redacted): ` + nothing},
 		{text: boot + "sentinel a:1", want: `mithril.conf:2: sentinel "a:1": ` + nothing},
 		{text: "shard s a:1", want: `mithril.conf:1: shard "s a:1": ` + nothing},
@@ -229,6 +229,7 @@ func TestContract_CONF2_Unavailable(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	mustParse(t, boot+"backend-sharding yes")
 	mustParse(t, boot+"reply-cache yes\nreply-cache no\nclient-output-buffer-limit normal 1mb 0 0\n")
 }
 

@@ -2,20 +2,22 @@ package conf
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 )
 
 // unavailable lists what this build cannot do yet. Such a key may be written
-// with its default value only: anything else would be accepted and ignored. A
-// row goes when its feature comes.
+// with its default value, or others, only: anything else would be accepted and
+// ignored. A row goes when its feature comes.
 var unavailable = []struct {
-	key   string
-	class string // only lines that start with this word; empty = every line
+	key    string
+	class  string   // only lines that start with this word; empty = every line
+	others []string // values beside the default that it can do
 }{
 	{key: "unixsocket"},
 	{key: "unixsocketperm"},
 	{key: "client-output-buffer-limit", class: "pubsub"},
-	{key: "backend-sharding"},
+	{key: "backend-sharding", others: []string{"yes"}},
 	{key: "placement"},
 	{key: "acl-pubsub-default"},
 	{key: "acllog-max-len"},
@@ -80,13 +82,16 @@ func (p *parser) refuseUnavailable() {
 		if s == nil || s.bad {
 			continue
 		}
-		allowed := ofClass(row.class, k.kind.lines(p.defaults))
-		if reflect.DeepEqual(allowed, ofClass(row.class, k.kind.lines(p.config))) {
+		allowed, given := ofClass(row.class, k.kind.lines(p.defaults)), ofClass(row.class, k.kind.lines(p.config))
+		if reflect.DeepEqual(allowed, given) || slices.Contains(row.others, joinLines(given, " ")) {
 			continue
 		}
 		accepted := joinLines(allowed, " ")
 		if accepted == "" {
 			accepted = "nothing, or " + none
+		}
+		for _, other := range row.others {
+			accepted += ", " + other
 		}
 		p.reject(k, "not available in this build; accepted: "+accepted)
 	}

@@ -40,6 +40,9 @@ func (q *Queue[T]) Room() int {
 	return int(q.room - q.put)
 }
 
+// HasRoom says that n values can be put now.
+func (q *Queue[T]) HasRoom(n int) bool { return q.room-q.put >= uint64(n) || q.Room() >= n }
+
 // Put returns the next value to be filled in, as its last use has left it. There must be
 // room.
 func (q *Queue[T]) Put() *T {

@@ -18,11 +18,12 @@
 //	Connecting  the connection is being opened; requests queue
 //	Greeting    connected; HELLO and its companions are unanswered; requests queue
 //	Ready       requests are sent
-//	Draining    no new requests; over when the last reply is in
 //	Closed      over; requests still queued are taken out with Pop
 //
-//	            Connected           greeting answered         Retire
-//	Connecting ----------> Greeting ------------------> Ready -------> Draining
-//	     |                     |                          |               |
-//	     +---------------------+------- Close ------------+---------------+--> Closed
+// A pipe that joins a connection of somebody else's (relay.go) is Ready at once.
+//
+//	            Connected           greeting answered
+//	Connecting ----------> Greeting ------------------> Ready
+//	     |                     |                          |
+//	     +---------------------+------- Close ------------+---> Closed
 package pipe

@@ -58,9 +58,6 @@ func (p *Pipe) Connected(a *buf.Arena, c Credentials) bool {
 	return ok
 }
 
-// Retire makes a Ready pipe take no further requests.
-func (p *Pipe) Retire() { p.become(Draining) }
-
 // Close ends the pipe, whatever it was doing. The requests still in it are taken out
 // with Pop afterwards.
 func (p *Pipe) Close(a *buf.Arena) {

@@ -82,7 +82,9 @@ type Pipe struct {
 	shown    int // bytes of the reply, or of its part, last returned by Next
 	intake   intake
 
-	largeFrom int // bytes of a reply from which on it is Large
+	largeFrom int    // bytes of a reply from which on it is Large
+	most      uint32 // requests that it may hold unanswered
+	mostBytes int    // and their bytes
 
 	queue   []entry // ring buffer, a power of two long
 	head    uint32
@@ -95,24 +97,24 @@ type Pipe struct {
 // Init makes p a new pipe whose connection is being opened. Replies of more than largeFrom
 // bytes are Large.
 func (p *Pipe) Init(key Key, largeFrom int) {
-	*p = Pipe{Key: key, queue: p.queue, largeFrom: largeFrom}
+	*p = Pipe{Key: key, queue: p.queue, largeFrom: largeFrom, most: PendingMax, mostBytes: PendingBytesMax}
 }
 
 // State is where the pipe is in its life.
 func (p *Pipe) State() State { return p.state }
 
 // Takes says that the pipe's state lets requests in.
-func (p *Pipe) Takes() bool { return p.state < Draining }
+func (p *Pipe) Takes() bool { return p.state < Closed }
 
 // Len is how many requests are unanswered.
 func (p *Pipe) Len() int { return int(p.tail - p.head) }
 
 // Full says that the pipe takes no further request for now.
-func (p *Pipe) Full() bool { return p.tail-p.head >= PendingMax || p.pending >= PendingBytesMax }
+func (p *Pipe) Full() bool { return p.tail-p.head >= p.most || p.pending >= p.mostBytes }
 
 // HalfEmpty says that a pipe that was Full has drained enough to go on.
 func (p *Pipe) HalfEmpty() bool {
-	return p.tail-p.head <= PendingMax/2 && p.pending <= PendingBytesMax/2
+	return p.tail-p.head <= p.most/2 && p.pending <= p.mostBytes/2
 }
 
 // Replies counts the requests that have been answered, and wraps around.
@@ -150,7 +152,7 @@ func (p *Pipe) MaySend() bool {
 	switch p.state {
 	case Greeting:
 		return p.hello.Bytes() > 0
-	case Ready, Draining:
+	case Ready:
 		return p.out.Bytes() > 0
 	}
 	return false

@@ -10,7 +10,6 @@ const (
 	Connecting State = iota
 	Greeting
 	Ready
-	Draining
 	Closed
 	states
 )
@@ -19,7 +18,6 @@ var stateNames = [states]string{
 	Connecting: "connecting",
 	Greeting:   "greeting",
 	Ready:      "ready",
-	Draining:   "draining",
 	Closed:     "closed",
 }
 
@@ -28,10 +26,9 @@ func (s State) String() string { return stateNames[s] }
 
 // allowed[from] is the set of states that may follow, one bit each.
 var allowed = [states]uint8{
-	Connecting: 1<<Greeting | 1<<Closed,
+	Connecting: 1<<Greeting | 1<<Ready | 1<<Closed,
 	Greeting:   1<<Ready | 1<<Closed,
-	Ready:      1<<Draining | 1<<Closed,
-	Draining:   1 << Closed,
+	Ready:      1 << Closed,
 	Closed:     0,
 }
 

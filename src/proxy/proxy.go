@@ -48,6 +48,7 @@ type Proxy struct {
 	log       *slog.Logger // of the whole process
 	own       *slog.Logger // of this package: the lines name a part or a worker
 	shared    worker.Shared
+	post      *worker.Post
 	engine    string
 	seats     []*seat
 	quiet     chan struct{} // closed when nobody wakes an engine any more
@@ -83,6 +84,7 @@ func Start(c *conf.Config, log *slog.Logger) (*Proxy, error) {
 	var id [20]byte
 	rand.Read(id[:])
 	p.runID = hex.EncodeToString(id[:])
+	p.post = worker.NewPost(c.WorkerThreads)
 	p.refresher = refresher.New(p.refresherOptions())
 	p.admin = p.newAdmin()
 	if err := p.open(); err != nil {

@@ -70,12 +70,14 @@ func (p *Proxy) open() error {
 	if failed == nil {
 		failed = p.listen()
 	}
-	for _, s := range p.seats {
-		if failed != nil {
-			s.begin <- nil
-			continue
+	workers := make([]*worker.Worker, len(p.seats)) // nil where there is none to run
+	for i, s := range p.seats {
+		if failed == nil {
+			workers[i] = p.newWorker(s)
 		}
-		s.begin <- p.newWorker(s)
+	}
+	for i, s := range p.seats { // all of them are there by now
+		s.begin <- workers[i]
 	}
 	return failed
 }
@@ -169,7 +171,7 @@ func (p *Proxy) newWorker(s *seat) *worker.Worker {
 	fresh.MaxFrame = limits.MaxFrame
 	return worker.New(worker.Options{
 		Number: s.number, Ring: s.engine, Arena: s.arena, Listeners: s.listeners,
-		Shared: &p.shared, Board: p.admin.Boards[s.number], Log: p.log,
+		Shared: &p.shared, Post: p.post, Sharing: sharings[c.BackendSharding], Board: p.admin.Boards[s.number], Log: p.log,
 		Session: session.Env{
 			Password: c.RequirePass, Limits: limits, FreshLimits: fresh,
 			Output: session.OutputLimit{
@@ -187,6 +189,12 @@ func (p *Proxy) newWorker(s *seat) *worker.Worker {
 		Topology: p.refresher.Current, Commands: p.refresher.Commands, Wish: p.refresher.Wish,
 		Resolve: p.resolve, Admin: p.admin,
 	})
+}
+
+// sharings are the values of backend-sharding.
+var sharings = [...]worker.Sharing{
+	conf.BackendShardingNo:  worker.OwnPipes,
+	conf.BackendShardingYes: worker.SharedPipes,
 }
 
 // pickers are the values of keyless-picker.

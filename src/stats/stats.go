@@ -29,6 +29,8 @@ type Counters struct {
 	BackendSends   uint64 // sends to nodes
 	ClientSends    uint64 // sends to clients
 	BackendReplies uint64 // replies received from nodes
+	HandedOver     uint64 // replies asked for through other workers
+	HandedBack     uint64 // replies passed on to other workers
 	BackendDials   uint64
 	BackendLost    uint64 // connections to nodes that failed
 }
@@ -59,6 +61,8 @@ func (c *Counters) Add(d *Counters) {
 	c.BackendSends += d.BackendSends
 	c.ClientSends += d.ClientSends
 	c.BackendReplies += d.BackendReplies
+	c.HandedOver += d.HandedOver
+	c.HandedBack += d.HandedBack
 	c.BackendDials += d.BackendDials
 	c.BackendLost += d.BackendLost
 }

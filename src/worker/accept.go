@@ -95,7 +95,7 @@ func (w *Worker) acceptEnded(ev *ring.Event) {
 }
 
 func (w *Worker) closeListener(listener int) {
-	w.listening--
+	w.closing++
 	w.ops = append(w.ops, ring.Op{
 		Kind: ring.OpClose, Socket: w.Listeners[listener], Token: ring.MakeToken(ring.KindListener, 0, uint32(listener)),
 	})
@@ -110,7 +110,7 @@ func (w *Worker) accepted(ev *ring.Event) {
 	c.Init(&w.env, token, w.Shared.LastID.Add(1), peer, w.now)
 	c.end = end{socket: ev.Socket, token: token, state: endOpen}
 	c.dirty, c.ready, c.turnedAway, c.waitsOn = false, false, false, 0
-	c.lane = uint16(token.Index() % uint32(w.Lanes))
+	c.lane = w.laneOf(token)
 	c.answered, c.waits, c.heard, c.moved, c.lookedAt = 0, w.now, w.now, w.now, w.now
 	c.leases, c.upload, c.download, c.resentOn, c.aim = c.leases[:0], 0, 0, 0, aim{}
 	w.counters.Connections++

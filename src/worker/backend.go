@@ -30,6 +30,11 @@ type backend struct {
 	patience   int64        // how long others may yet wait for a slow client, ns
 	stoppedAt  int64        // when stopped, ns
 	waiters    []ring.Token // sessions held until there is room
+
+	far   *peer        // the worker that has the connection, nil if this one does; see far.go
+	asked bool         // far: to be detached
+	ended bool         // far: the connection is known to be gone
+	lines []ring.Token // of other workers, which have joined it; see line.go
 }
 
 // pipeFor returns the pipe for a key, dialing if there is none. It is nil while the
@@ -38,34 +43,55 @@ func (w *Worker) pipeFor(n *node, key pipe.Key) *backend {
 	if b := n.find(key); b != nil {
 		return b
 	}
-	b := w.takeIdle(n, key)
-	if b == nil {
-		if w.now < n.retryAt {
-			return nil
-		}
-		b = w.dial(n, key)
+	b := w.openFor(n, key)
+	if b != nil {
+		w.become(b, tenureShared)
+		n.bind(b)
 	}
-	w.become(b, tenureShared)
-	n.bind(b)
 	return b
 }
 
-// dial opens a connection that nobody holds yet.
-func (w *Worker) dial(n *node, key pipe.Key) *backend {
+// openFor returns a pipe that nobody has yet: an idle one, a new one, or one that joins the
+// connection of another worker.
+func (w *Worker) openFor(n *node, key pipe.Key) *backend {
+	keeper := w.keeperOf(n, key)
+	if keeper == nil {
+		if b := w.takeIdle(n, key); b != nil {
+			return b
+		}
+	}
+	switch {
+	case w.now < n.retryAt:
+		return nil
+	case keeper != nil:
+		return w.join(n, key, keeper)
+	}
+	return w.dial(n, key)
+}
+
+// newBackend makes a pipe to n whose connection is not there yet.
+func (w *Worker) newBackend(n *node, key pipe.Key) *backend {
 	b, token := w.pipes.take()
 	key.Node = uint32(n.index)
 	b.Init(key, w.PartsFrom)
 	b.end = end{socket: ring.NoSocket, token: token, state: endOpening}
 	b.node = n
-	b.connecting = true
-	b.dirty = false
+	b.connecting, b.dirty = false, false
 	b.swept = 0
 	b.tenure, b.lessee, b.last, b.stopped, b.patience = tenureNone, 0, false, readOn, patience
-	b.waiters = b.waiters[:0]
+	b.waiters, b.lines = b.waiters[:0], b.lines[:0]
+	b.far, b.asked, b.ended = nil, false, false
 	n.open++
+	return b
+}
+
+// dial opens a connection that nobody holds yet.
+func (w *Worker) dial(n *node, key pipe.Key) *backend {
+	b := w.newBackend(n, key)
+	b.connecting = true
 	w.counters.BackendDials++
-	w.ops = append(w.ops, ring.Op{Kind: ring.OpConnect, Token: token, Addr: n.addr})
-	b.deadline = w.timers.Arm(w.now+dialTimeout, timerDial|pipePayload(token))
+	w.ops = append(w.ops, ring.Op{Kind: ring.OpConnect, Token: b.end.token, Addr: n.addr})
+	b.deadline = w.timers.Arm(w.now+dialTimeout, timerDial|pipePayload(b.end.token))
 	return b
 }
 
@@ -79,13 +105,7 @@ func (w *Worker) pipeEvent(b *backend, ev *ring.Event) {
 			return
 		}
 		w.due.heard(&b.end)
-		at, _ := b.Oldest()
-		before := b.Replies()
-		b.Put(ev.Data)
-		w.readReplies(b)
-		if n := b.Replies() - before; n > 0 && w.finder.machine != nil {
-			w.finder.machine.Answered(w.now-at, n)
-		}
+		w.replied(b, ev.Data)
 		if b.Len() > 0 {
 			w.due.expect(&b.end)
 		}
@@ -96,6 +116,17 @@ func (w *Worker) pipeEvent(b *backend, ev *ring.Event) {
 	}
 	if w.joined(&b.end, b.connecting) {
 		w.freePipe(b)
+	}
+}
+
+// replied takes bytes of replies.
+func (w *Worker) replied(b *backend, data buf.Slice) {
+	at, _ := b.Oldest()
+	before := b.Replies()
+	b.Put(data)
+	w.readReplies(b)
+	if n := b.Replies() - before; n > 0 && w.finder.machine != nil {
+		w.finder.machine.Answered(w.now-at, n)
 	}
 }
 
@@ -172,15 +203,26 @@ func (w *Worker) readReplies(b *backend) {
 	var reply pipe.Reply
 	r := &reply
 	for b.stopped == readOn {
+		if len(b.lines) > 0 && w.isHeldUp(b) {
+			w.stopReading(b, stoppedFar)
+			break
+		}
 		got, reason := b.Next(w.Arena, r)
 		switch got {
 		case pipe.Got, pipe.LastPart:
 			w.inFlight--
-			w.counters.BackendReplies++
-			if got == pipe.LastPart {
+			switch {
+			case isLine(r.Owner):
+				if !w.handBack(r.Owner, r.Bytes, 1) {
+					w.losePipe(b, "out of memory for a reply")
+					return
+				}
+			case got == pipe.LastPart:
+				w.counters.BackendReplies++
 				w.deliverPart(b, r, true)
 				w.Arena.Release(r.Frame.Block)
-			} else {
+			default:
+				w.counters.BackendReplies++
 				w.deliver(b, r)
 			}
 			if b.Len() == 0 && (b.tenure != tenureShared || b.State() != pipe.Ready) {
@@ -198,6 +240,9 @@ func (w *Worker) readReplies(b *backend) {
 			continue
 		case pipe.Part:
 			w.deliverPart(b, r, false)
+			if b.State() == pipe.Closed {
+				return
+			}
 			continue
 		case pipe.Greeted:
 			w.greeted(b)
@@ -222,7 +267,7 @@ func (w *Worker) greeted(b *backend) {
 	if b.node.failures > 0 {
 		w.Log.Info("node reachable again", "worker", w.Number, "node", b.node.name)
 	}
-	b.node.failures, b.node.retryAt, b.node.reason = 0, 0, ""
+	b.node.reachable()
 	w.touchPipe(b)
 }
 
@@ -243,9 +288,13 @@ func (w *Worker) losePipe(b *backend, reason string) {
 	if reason != "" {
 		w.pipeFailed(b, reason)
 	}
-	w.timers.Cancel(b.deadline)
+	if b.far != nil {
+		w.leaveFar(b, reason)
+	} else {
+		w.timers.Cancel(b.deadline)
+	}
 	w.letGo(b, tenureEnded)
-	parting := b.Parting()
+	parting, greeted := b.Parting(), b.State() >= pipe.Ready
 	b.Close(w.Arena)
 	for {
 		r, sent, ok := b.Pop()
@@ -253,14 +302,17 @@ func (w *Worker) losePipe(b *backend, reason string) {
 			break
 		}
 		w.inFlight--
-		if first := parting; first {
-			parting = false
-			if w.breaksOff(r) {
-				continue
-			}
+		first := parting
+		parting = false
+		switch {
+		case isLine(r.Owner):
+			w.askedBy(&r, sent)
+		case first && w.breaksOff(r):
+		default:
+			w.answerLost(b.node, r, sent, reason)
 		}
-		w.answerLost(b.node, r, sent, reason)
 	}
+	w.endLines(b, greeted, reason)
 	w.wakeWaiters(b)
 	w.shut(&b.end)
 	if w.joined(&b.end, b.connecting) {
@@ -269,6 +321,10 @@ func (w *Worker) losePipe(b *backend, reason string) {
 }
 
 func (w *Worker) pipeFailed(b *backend, reason string) {
+	w.Wish()
+	if b.far != nil {
+		return // the worker with the connection counts and logs it
+	}
 	w.counters.BackendLost++
 	n := b.node
 	if n.failures == 0 {
@@ -279,10 +335,9 @@ func (w *Worker) pipeFailed(b *backend, reason string) {
 		log("connection to node lost", "worker", w.Number, "node", n.name,
 			"pipe", b.end.token.String(), "state", b.State().String(), "requests", b.Len(), "reason", reason)
 	}
-	if b.State() != pipe.Ready && b.State() != pipe.Draining {
+	if b.State() != pipe.Ready {
 		n.failed(w.now, reason)
 	}
-	w.Wish()
 }
 
 // wakeWaiters lets the sessions go on that wait for room in b.
@@ -304,6 +359,9 @@ func (w *Worker) freePipe(b *backend) {
 	invariant.Assert(b.Len() == 0, "worker: pipe freed with requests in it")
 	b.end.out.Drop(w.Arena)
 	b.node.open--
+	if b.far != nil {
+		w.fars--
+	}
 	w.pipes.put(b.end.token)
 }
 

@@ -8,6 +8,8 @@ type Census struct {
 	InFlight int // requests with nodes, or queued for one
 	Joins    int // split requests that wait for parts
 	Waiting  int // redirected requests that wait for their next try
+	Lines    int // ends of other workers' far pipes
+	Lent     int // blocks that other workers are not done with
 	Timers   int // armed; the worker's own are the sweep, and one more with a BackendTimeout
 }
 
@@ -21,6 +23,6 @@ func (w *Worker) Census() Census {
 	}
 	return Census{
 		Nodes: nodes, Clients: w.clients.live, Pipes: w.pipes.live, InFlight: w.inFlight, Joins: w.joins.live,
-		Waiting: len(w.waiting.list) - len(w.waiting.free), Timers: w.timers.Len(),
+		Lines: w.lines.live, Lent: w.lentBlocks(), Waiting: len(w.waiting.list) - len(w.waiting.free), Timers: w.timers.Len(),
 	}
 }

@@ -89,6 +89,9 @@ func (w *Worker) shut(e *end) {
 		e.become(endJoining)
 	case endOpen:
 		e.become(endJoining)
+		if e.socket == ring.NoSocket {
+			return // another worker has it
+		}
 		w.ops = append(w.ops, ring.Op{Kind: ring.OpShutdown, Socket: e.socket, Token: e.token})
 	}
 }

@@ -33,6 +33,12 @@ func (w *Worker) flushPipes() {
 			continue
 		}
 		b.dirty = false
+		if b.far != nil {
+			if b.MaySend() {
+				w.handOver(b)
+			}
+			continue
+		}
 		if b.end.state == endOpen && !b.end.sending() && b.MaySend() {
 			w.send(&b.end, b.Sendable())
 			b.Flushed()
@@ -82,7 +88,7 @@ func (w *Worker) wait() ring.Wait {
 	if at, ok := w.timers.Next(); ok {
 		deadline = at
 	}
-	if w.idle() || len(w.ready) > 0 {
+	if len(w.ready) > 0 || w.resting && w.allRest() {
 		deadline = 0
 	}
 	wait := ring.Wait{Deadline: deadline, Min: 1}

@@ -147,14 +147,14 @@ func (w *Worker) abortUpload(c *client) {
 
 // decide says what becomes of a reply that begins to arrive and is not short.
 func (w *Worker) decide(b *backend, r *pipe.Reply) {
-	if r.Owner.Kind() == kindJoin {
+	if r.Owner.Kind() == kindJoin || isLine(r.Owner) {
 		b.TakeParts()
 		return
 	}
 	c := w.clients.get(r.Owner)
 	large := b.Coming() > w.LargeReplyFrom
 	switch {
-	case c == nil && large && b.Len() == 1:
+	case c == nil && large && w.isLone(b):
 		w.losePipe(b, "")
 	case c == nil:
 		b.TakeParts()
@@ -173,10 +173,13 @@ func (w *Worker) decide(b *backend, r *pipe.Reply) {
 	}
 }
 
+// isLone says that nobody but the one whose reply comes waits for anything on a pipe.
+func (w *Worker) isLone(b *backend) bool { return b.Len() == 1 && b.far == nil && len(b.lines) == 0 }
+
 // beginDownload makes a pipe serve the large reply to c, and nobody new.
 func (w *Worker) beginDownload(b *backend, c *client) {
 	w.detach(b)
-	b.others = b.tenure == tenureShared || b.OthersBehind()
+	b.others = b.tenure == tenureShared || b.far != nil || b.OthersBehind()
 	c.download = b.end.token
 	c.moved = w.now
 }
@@ -214,6 +217,12 @@ func (w *Worker) decideEarly() {
 // deliverPart passes a part of a large reply on.
 func (w *Worker) deliverPart(b *backend, r *pipe.Reply, last bool) {
 	b.Touch(w.now)
+	if isLine(r.Owner) {
+		if !w.handBack(r.Owner, r.Bytes, 0) {
+			w.losePipe(b, "out of memory for a reply")
+		}
+		return
+	}
 	if r.Owner.Kind() == kindJoin {
 		w.extendPart(b, r, last)
 		return
@@ -304,7 +313,7 @@ func (w *Worker) endDownload(c *client) {
 	c.download = 0
 	switch {
 	case b == nil:
-	case b.Len() == 1:
+	case w.isLone(b):
 		w.losePipe(b, "")
 	case b.stopped != readOn:
 		w.readOnAgain(b)

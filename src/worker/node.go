@@ -61,6 +61,7 @@ type node struct {
 	reason   string
 	warned   bool // of a malformed redirect, since the last map
 	used     bool
+	spread   uint32 // of the address; see keeperOf
 }
 
 func protoIndex(p resp.Proto) int {
@@ -123,7 +124,7 @@ func (w *Worker) nodeAt(addr netip.AddrPort) *node {
 	}
 	*free = node{
 		index: free.index, addr: addr, name: addr.String(), used: true,
-		plain: make([][2]*backend, w.Lanes), goneAt: w.now,
+		plain: make([][2]*backend, w.Lanes), goneAt: w.now, spread: spreadOf(addr),
 	}
 	return free
 }
@@ -242,6 +243,9 @@ func (n *node) warnMalformed(w *Worker) {
 		w.Log.Warn("malformed redirect", "worker", w.Number, "node", n.name)
 	}
 }
+
+// reachable notes that a connection to n stands.
+func (n *node) reachable() { n.failures, n.retryAt, n.reason = 0, 0, "" }
 
 // failed notes that n could not be reached; the next dial has to wait.
 func (n *node) failed(now int64, reason string) {

@@ -136,15 +136,19 @@ func (w *Worker) bounce(owner ring.Token, seq uint32) (followed bool) {
 
 // retire closes a pipe once its last reply is in; new requests open another.
 func (w *Worker) retire(b *backend) {
-	if b.State() != pipe.Ready {
+	if b.State() != pipe.Ready || b.last {
 		return
 	}
 	if b.tenure == tenureShared || b.tenure == tenureLeased {
 		w.letGo(b, tenureDetached)
 		w.leaveAgain(b.node)
 	}
-	b.Retire()
+	b.last = true
 	w.wakeWaiters(b)
+	if b.far != nil {
+		b.tellFar(letterRetire)
+	}
+	w.tellLines(b, letterDetached)
 }
 
 // resend sends a request again: to the node it was redirected to, or that lacked its script.
@@ -173,7 +177,7 @@ func (w *Worker) resendOn(c *client, n *node) *backend {
 	key := w.keyOf(c)
 	key.Node = uint32(n.index)
 	b := w.pipes.get(c.resentOn)
-	if b != nil && b.node == n && b.Key == key && b.Len() > 0 && b.Takes() && !b.Begun() && (b.lessee == 0 || b.lessee == c.Token) {
+	if b != nil && b.node == n && b.Key == key && b.Len() > 0 && b.Takes() && !b.last && !b.Begun() && (b.lessee == 0 || b.lessee == c.Token) {
 		return b
 	}
 	return w.pipeFor(n, key)

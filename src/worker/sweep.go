@@ -74,6 +74,7 @@ func (w *Worker) sweep() {
 	if cap(w.scratch) > session.ScratchBytesMax {
 		w.scratch = nil
 	}
+	w.landing.Drop(w.Arena)
 	w.Arena.Trim()
 }
 

@@ -45,11 +45,11 @@ const idleFor = 10 * second
 
 func (w *Worker) become(b *backend, next tenure) {
 	invariant.Assert(tenureAllowed[b.tenure]&(1<<next) != 0, "worker: tenure of a pipe that the table does not allow")
-	if b.tenure.isPrivate() {
+	if b.far == nil && b.tenure.isPrivate() {
 		b.node.private--
 		w.privates--
 	}
-	if next.isPrivate() {
+	if b.far == nil && next.isPrivate() {
 		b.node.private++
 		w.privates++
 	}
@@ -135,27 +135,38 @@ func (w *Worker) endLeases(c *client) {
 	}
 }
 
-// detach makes new requests of a shared pipe's sessions take another one.
+// detach makes new requests of a shared pipe's sessions take another one, those of other
+// workers too. Of a far pipe the worker with the connection is asked to.
 func (w *Worker) detach(b *backend) {
-	if b.tenure != tenureShared || !w.mayPrivate(b.node) {
+	switch {
+	case b.tenure != tenureShared || b.asked:
+		return
+	case b.far != nil:
+		b.asked = true
+		b.tellFar(letterDetach)
+		return
+	case !w.mayPrivate(b.node):
 		return
 	}
 	w.letGo(b, tenureDetached)
 	w.leaveAgain(b.node)
 	w.wakeWaiters(b)
+	w.tellLines(b, letterDetached)
 }
 
 // quiet is called when everything asked on a pipe is answered.
 func (w *Worker) quiet(b *backend) {
 	switch {
-	case b.State() == pipe.Draining, b.Begun(), b.last:
+	case len(b.lines) > 0:
+		return // they may have asked for more by now
+	case b.Begun(), b.last:
 		// Answered before it was whole, the rest of a request must not be taken for one,
 		// nor the rest of an error for a reply.
 		w.losePipe(b, "")
 		return
 	case b.tenure == tenureShared:
 		return
-	case b.State() != pipe.Ready:
+	case b.State() != pipe.Ready, b.far != nil:
 		w.losePipe(b, "")
 		return
 	case b.tenure == tenureLeased:
@@ -202,11 +213,16 @@ const (
 	readOn       stopReason = iota
 	stoppedEarly            // an earlier reply must go out before the large one that comes
 	stoppedSlow             // the client takes its large reply slowly
+	stoppedFar              // the worker that has asked does not take it now
 )
 
 // stopReading stops a pipe: the node's bytes stay with the node.
 func (w *Worker) stopReading(b *backend, why stopReason) {
 	b.stopped, b.stoppedAt = why, w.now
+	if b.far != nil {
+		b.tellFar(letterPause)
+		return
+	}
 	w.pause(&b.end)
 }
 
@@ -224,7 +240,11 @@ func (w *Worker) readOnAgain(b *backend) {
 
 // receiveReplies asks for what the node sends, unless the pipe is stopped.
 func (w *Worker) receiveReplies(b *backend) {
-	if b.stopped == readOn {
+	switch {
+	case b.stopped != readOn:
+	case b.far != nil:
+		b.tellFar(letterResume)
+	default:
 		w.receive(&b.end)
 	}
 }

@@ -11,7 +11,7 @@ type finder struct {
 	next     int64  // when the next sample is due, ns
 	last     int64  // when the last one was taken, ns
 	clients  int    // that have sent something since
-	answered uint64 // BackendReplies then
+	answered uint64 // served() then
 	cpu      int64  // of the thread then, ns
 }
 
@@ -30,10 +30,13 @@ func (w *Worker) findWindow() {
 	cpu := w.Ring.CPU()
 	w.window = min(w.BatchWindow, f.machine.Tick(window.Sample{
 		Took: w.now - f.last, Clients: f.clients,
-		Commands: int(w.counters.BackendReplies - f.answered), CPU: cpu - f.cpu,
+		Commands: int(w.served() - f.answered), CPU: cpu - f.cpu,
 	}))
 	f.last, f.next = w.now, w.now+w.FindWindow.Phase
-	f.clients, f.answered, f.cpu = 0, w.counters.BackendReplies, cpu
+	f.clients, f.answered, f.cpu = 0, w.served(), cpu
 	counts := f.machine.Counts()
 	w.counters.WindowProbes, w.counters.WindowKeeps, w.counters.WindowReverts = counts.Probes, counts.Keeps, counts.Reverts
 }
+
+// served is how many replies of nodes the worker has had work with.
+func (w *Worker) served() uint64 { return w.counters.BackendReplies + w.counters.HandedBack }

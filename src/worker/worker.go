@@ -38,6 +38,9 @@ type Options struct {
 	Board     *stats.Board
 	Log       *slog.Logger // never used per request
 
+	Post    *Post   // of all workers; nil: this one is alone
+	Sharing Sharing // of the connections to nodes
+
 	Session   session.Env // limits and password; the worker fills in the rest
 	Backend   pipe.Credentials
 	Lanes     int  // connections per node and protocol
@@ -79,6 +82,9 @@ type Shared struct {
 	Scripts  script.Library
 	Stopping atomic.Bool // serve what is connected, accept nothing
 	Cutoff   atomic.Bool // flush what is due and end
+
+	listening atomic.Int64 // listeners that are not closed
+	resting   atomic.Int64 // workers that have no client and get none any more
 }
 
 // Worker serves the clients of one core.
@@ -95,6 +101,12 @@ type Worker struct {
 	clients slab[client]
 	pipes   slab[backend]
 	joins   slab[fanout.Join]
+	lines   slab[line]
+
+	peers   []peer       // by number; of this worker only the number is set
+	fars    int          // pipes that are far
+	landing buf.Shelf    // of replies that were lent
+	waited  []ring.Token // scratch of goOnWith
 
 	nodes      []*node
 	route      [slot.Count]uint16 // slot -> index in nodes, or noNode
@@ -130,7 +142,8 @@ type Worker struct {
 
 	accepting  []acceptState // by listener
 	turnedAway int           // clients that are being told why they are not served
-	listening  int           // listeners that are not closed
+	closing    int           // listeners that are closed in this turn
+	resting    bool          // no client is here, and none can come
 	closeLogs  int           // clients closed for a reason since the last sweep
 	turnedOff  bool          // accepting has failed, and no client has come since
 	draining   bool
@@ -151,6 +164,7 @@ func New(o Options) *Worker {
 		clients: slab[client]{kind: ring.KindSession},
 		pipes:   slab[backend]{kind: ring.KindPipe},
 		joins:   slab[fanout.Join]{kind: kindJoin},
+		lines:   slab[line]{kind: kindLine},
 	}
 	w.now = o.Ring.Now()
 	if w.Large == (Large{}) {
@@ -166,8 +180,9 @@ func New(o Options) *Worker {
 	for i := range w.route {
 		w.route[i] = noNode
 	}
+	w.meet()
+	w.Shared.listening.Add(int64(len(o.Listeners)))
 	w.accepting = make([]acceptState, len(o.Listeners))
-	w.listening = len(o.Listeners)
 	for i := range o.Listeners {
 		w.accept(i)
 	}
@@ -188,7 +203,7 @@ func (w *Worker) Run() {
 
 // Turn waits for events and serves them.
 func (w *Worker) Turn() {
-	n := w.Ring.Turn(w.ops, w.wait(), w.events)
+	n := w.turnRing()
 	w.ops = w.ops[:0]
 	w.sends, w.bulk = 0, false
 	w.now = w.Ring.Now()
@@ -204,6 +219,7 @@ func (w *Worker) Turn() {
 	for i := range n {
 		w.handle(&w.events[i])
 	}
+	w.receiveLetters()
 	w.expire()
 	for len(w.ready) > 0 {
 		t := w.ready[len(w.ready)-1]
@@ -217,10 +233,29 @@ func (w *Worker) Turn() {
 		w.decideEarly()
 	}
 	w.flush()
+	w.sendLetters()
+	if w.draining {
+		w.rest()
+	}
 	if w.now >= w.finder.next {
 		w.findWindow()
 	}
 	w.publish()
+}
+
+// turnRing hands the operations over and waits. A worker that has others looks for their
+// letters when it has announced that it waits, and then does not if there are some.
+func (w *Worker) turnRing() int {
+	wait := w.wait()
+	if len(w.peers) == 0 || wait.Deadline == 0 {
+		return w.Ring.Turn(w.ops, wait, w.events)
+	}
+	if w.sleep() {
+		wait = ring.Wait{}
+	}
+	n := w.Ring.Turn(w.ops, wait, w.events)
+	w.Post.bells[w.Number].Awake()
+	return n
 }
 
 // handle steps what an event is for.
@@ -254,12 +289,35 @@ func (w *Worker) handle(ev *ring.Event) {
 }
 
 // Finished says that the process is stopping and the worker has nothing left to do, not
-// even operations to hand over.
-func (w *Worker) Finished() bool { return w.idle() && len(w.ops) == 0 }
+// for others either nor operations to hand over.
+func (w *Worker) Finished() bool { return w.allRest() && len(w.ops) == 0 }
 
-// idle says that the process is stopping and there is nothing more to wait for. The
-// listeners count: an open one that nobody accepts on would keep clients waiting.
-func (w *Worker) idle() bool { return w.draining && w.listening == 0 && w.clients.live == 0 }
+// allRest says that no worker has a client or gets one any more. Until then each may have
+// connections that others use.
+func (w *Worker) allRest() bool {
+	return w.resting && w.Shared.resting.Load() == int64(max(1, len(w.peers)))
+}
+
+// rest notes that the worker has no client, and that none can come. The listeners count: an
+// open one that nobody accepts on would keep clients waiting.
+func (w *Worker) rest() {
+	if w.closing > 0 {
+		// Only now: the connections accepted there have been handed out.
+		w.Shared.listening.Add(-int64(w.closing))
+		w.closing = 0
+	}
+	if w.resting || !w.draining || w.clients.live > 0 || w.Shared.listening.Load() > 0 || w.hasLetters() {
+		return
+	}
+	w.resting = true
+	if w.Shared.resting.Add(1) == int64(len(w.peers)) {
+		for i := range w.peers {
+			if p := &w.peers[i]; p.out != nil {
+				w.ring(p) // it need not wait for us any more
+			}
+		}
+	}
+}
 
 // publish shows the counters to the others: at once when nothing is going on, else every
 // few milliseconds.
@@ -275,5 +333,5 @@ func (w *Worker) publish() {
 const publishEvery = 5 * millisecond
 
 func (w *Worker) snapshot() stats.Snapshot {
-	return stats.Snapshot{Counters: w.counters, Clients: w.clients.live, Backends: w.pipes.live, Private: w.privates, Window: w.window}
+	return stats.Snapshot{Counters: w.counters, Clients: w.clients.live, Backends: w.pipes.live - w.fars, Private: w.privates, Window: w.window}
 }

@@ -15,7 +15,7 @@ func TestPipe(t *testing.T) {
 		p := &backend{arena: newArena(t)}
 		return map[string]Verb{
 			"new": p.new, "ready": p.ready, "connected": p.connected, "push": p.push, "reserve": p.reserve, "send": p.send, "node": p.node,
-			"begin": p.begin, "extend": p.extend, "disown": p.disown, "take": p.take, "retire": p.retire, "close": p.close, "state": p.state,
+			"begin": p.begin, "extend": p.extend, "disown": p.disown, "take": p.take, "close": p.close, "state": p.state,
 		}
 	})
 }
@@ -190,9 +190,6 @@ func (p *backend) replies(d *Directive) {
 		}
 	}
 }
-
-// retire makes the pipe take no further requests.
-func (p *backend) retire(d *Directive) { p.Retire() }
 
 // close ends the pipe, takes back what was on it, and tells when that is not all it held.
 func (p *backend) close(d *Directive) {

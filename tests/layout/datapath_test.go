@@ -29,6 +29,7 @@ var exemptions = []exemption{
 	}},
 	{"once per connection to a node", "", []string{
 		"sys.Uring.connect", "sys.Epoll.connect", "pipe.Pipe.Connected", "pipe.Pipe.greeted", "worker.Worker.greeted", "worker.Worker.pipeFailed",
+		"worker.Worker.tellWhy", "worker.peer.why",
 	}},
 	{"once per node that a redirect or the map brings", "", []string{"worker.Worker.nodeAt"}},
 	{"zones of IPv6 addresses", "call of strconv.Itoa", []string{"sys.sockaddr.decode"}},

@@ -1,0 +1,62 @@
+package pipe
+
+import (
+	"mithril/src/buf"
+	"mithril/src/ring"
+)
+
+// A pipe can be the end of a connection that is somebody else's: what it would send is
+// handed over, and what comes in is handed over too. The one who has the connection relays:
+// its pipe carries requests of which it knows no more than how many replies they bring.
+
+// Join makes a new pipe Ready on a connection that somebody else has opened and greeted. The
+// connection has parts such pipes: each holds its part of what a pipe may hold.
+func (p *Pipe) Join(parts int) {
+	p.most, p.mostBytes = max(p.most/uint32(parts), 1), p.mostBytes/parts
+	p.become(Ready)
+}
+
+// Owed is how many replies the requests bring that have not been handed over: one for each,
+// and one for each command that precedes it in its group.
+func (p *Pipe) Owed() (replies uint32) {
+	for i := p.tail - p.unsent; i != p.tail; i++ {
+		replies += 1 + uint32(p.queue[i&uint32(len(p.queue)-1)].skip)
+	}
+	return replies
+}
+
+// Recall says how many of the replies that are due have been asked of the node. The requests
+// of the others count as not sent again: they were handed over and went no further.
+func (p *Pipe) Recall(asked uint32) {
+	p.unsent = p.tail - p.head
+	for i := p.head; i != p.tail; i++ {
+		group := 1 + uint32(p.queue[i&uint32(len(p.queue)-1)].skip)
+		if group > asked {
+			return
+		}
+		asked -= group
+		p.unsent--
+	}
+}
+
+// Relay queues bytes of whole requests that are somebody else's, who keeps what is needed to
+// send them again: parts, whose references pass over, and behind them a copy of last. They
+// bring so many replies. It fails when the arena is exhausted; p is unchanged then.
+func (p *Pipe) Relay(a *buf.Arena, now int64, owner ring.Token, parts *buf.Gather, last []byte, replies uint32) bool {
+	if parts.Bytes() > 0 {
+		if _, ok := parts.Append(a, last); !ok {
+			return false
+		}
+		for _, s := range parts.Slices() {
+			p.out.AppendRef(a, s)
+		}
+		parts.Give(len(parts.Slices()))
+	} else if _, ok := p.out.Append(a, last); !ok {
+		return false
+	}
+	r := Request{Owner: owner, Frame: buf.Slice{Block: buf.NoBlock}}
+	for range replies {
+		p.enqueue(&r, 0, now)
+	}
+	return true
+}

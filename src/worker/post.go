@@ -1,0 +1,320 @@
+package worker
+
+import (
+	"mithril/src/buf"
+	"mithril/src/invariant"
+	"mithril/src/mailbox"
+	"mithril/src/ring"
+)
+
+const (
+	// LettersMax is how many letters from one worker to another wait at most.
+	LettersMax = 2048
+
+	// lettersKept is how many of them are kept for those without which no others can follow:
+	// bytes of requests and replies wait for more room than this.
+	lettersKept = LettersMax / 8
+
+	// LentBytesMax is how many bytes of replies are lent to one worker before it has to be
+	// done with some.
+	LentBytesMax = 4 << 20
+)
+
+// letterKind says what a letter is about.
+type letterKind uint8
+
+// The kinds. Those of the first group go from the worker with a far pipe to the one that has
+// its connection, those of the second back; token names the far pipe.
+const (
+	letterNone     letterKind = iota
+	letterOpen                // data: which connection it is to be
+	letterRequests            // data: bytes of requests; n: how many replies they bring, 0 if they go on in the next one
+	letterPause               // replies are not taken now
+	letterResume              // and now they are
+	letterDetach              // a large reply comes, nobody new shall have to wait behind it
+	letterRetire              // the connection leads to another node than was thought
+	letterClose               // the far pipe is no more
+	letterDrop                // nor shall the connection be; data: why
+
+	letterReplies  // data: bytes of replies; n: how many end in them
+	letterDetached // new requests take another connection
+	letterEnded    // the connection is no more; n: how many replies were asked of the node; data: why
+	letterRefused  // there is none; data: why
+
+	letterKinds
+)
+
+// letter is what one worker writes to another. The bytes of data lie in the memory of the
+// writer, and are lent until the reader is done with the letter.
+type letter struct {
+	data  buf.Slice
+	token ring.Token
+	n     uint32
+	kind  letterKind
+}
+
+// Post is what the workers of a process share to write to each other.
+type Post struct {
+	workers int
+	queues  []*mailbox.Queue[letter] // from worker a to worker b at a*workers+b
+	bells   []mailbox.Bell
+	arenas  []*buf.Arena
+	rings   []ring.Socket // what the engines are rung by
+}
+
+// NewPost makes the post of so many workers. All of them are made before the first one turns.
+func NewPost(workers int) *Post {
+	t := &Post{
+		workers: workers, queues: make([]*mailbox.Queue[letter], workers*workers), bells: make([]mailbox.Bell, workers),
+		arenas: make([]*buf.Arena, workers), rings: make([]ring.Socket, workers),
+	}
+	for i := range t.queues {
+		if i/workers != i%workers {
+			t.queues[i] = mailbox.New[letter](LettersMax)
+		}
+	}
+	return t
+}
+
+// peer is another worker as this one sees it.
+type peer struct {
+	number int
+	post   *Post
+	out    *mailbox.Queue[letter]
+	in     *mailbox.Queue[letter]
+	loans  loans
+	lent   int          // bytes of replies that it is not done with
+	later  []letter     // that found no room
+	short  []ring.Token // pipes that wait for room, or for less to be lent
+	lines  []ring.Token // by the index of its far pipe; 0 where there is none
+	due    end          // stands for what it owes; see expectation
+}
+
+// meet makes the others known to a worker.
+func (w *Worker) meet() {
+	t := w.Post
+	if t == nil {
+		return
+	}
+	t.arenas[w.Number], t.rings[w.Number] = w.Arena, w.Ring.Bell()
+	w.peers = make([]peer, t.workers)
+	for i := range w.peers {
+		w.peers[i] = peer{number: i}
+		if i != w.Number {
+			w.peers[i] = peer{number: i, post: t, out: t.queues[w.Number*t.workers+i], in: t.queues[i*t.workers+w.Number]}
+		}
+	}
+}
+
+// loans are references of blocks that are lent, oldest first.
+type loans struct {
+	list  []loan
+	first int
+}
+
+type loan struct {
+	until uint64 // the position up to which the peer has to be done
+	block buf.Block
+	bytes uint32 // that count as lent replies
+}
+
+func (q *loans) add(l loan) {
+	if q.first > 64 && 2*q.first > len(q.list) {
+		q.list = append(q.list[:0], q.list[q.first:]...)
+		q.first = 0
+	}
+	q.list = append(q.list, l)
+}
+
+// settle takes back what the peer is done with.
+func (w *Worker) settle(p *peer) {
+	q := &p.loans
+	if q.first == len(q.list) {
+		return
+	}
+	for taken := p.out.Taken(); q.first < len(q.list) && q.list[q.first].until <= taken; q.first++ {
+		l := &q.list[q.first]
+		p.lent -= int(l.bytes)
+		w.Arena.Release(l.block)
+	}
+	if q.first == len(q.list) {
+		q.list, q.first = q.list[:0], 0
+	}
+}
+
+// mayLend says that a letter with bytes can be written.
+func (p *peer) mayLend() bool { return len(p.later) == 0 && p.out.HasRoom(lettersKept+1) }
+
+// lend writes a letter whose bytes are lent, and takes over their reference. There must be room.
+func (p *peer) lend(l letter) {
+	*p.out.Put() = l
+	owed := uint32(0)
+	if l.kind == letterReplies {
+		owed = l.data.Len
+		p.lent += int(owed)
+	}
+	if l.data.Block != buf.NoBlock {
+		p.loans.add(loan{until: p.out.Position(), block: l.data.Block, bytes: owed})
+	}
+}
+
+// tell writes a letter that must not be left out. It takes over the reference of its bytes.
+func (p *peer) tell(l letter) {
+	if len(p.later) > 0 || !p.out.HasRoom(1) {
+		p.later = append(p.later, l)
+		return
+	}
+	p.lend(l)
+}
+
+// tellWhy is tell for a letter with a reason. Without memory for it there is none.
+func (w *Worker) tellWhy(p *peer, kind letterKind, token ring.Token, n uint32, why string) {
+	l := letter{kind: kind, token: token, n: n, data: buf.Slice{Block: buf.NoBlock}}
+	if why != "" {
+		if data, ok := w.Arena.Copy([]byte(why)); ok {
+			l.data = data
+		}
+	}
+	p.tell(l)
+}
+
+// why is the reason in a letter.
+func (p *peer) why(l *letter) string {
+	if l.data.IsEmpty() {
+		return "the connection was given up"
+	}
+	return string(p.bytes(l))
+}
+
+// bytes are those of a letter that was received. They are the peer's, and lent.
+func (p *peer) bytes(l *letter) []byte { return p.post.arenas[p.number].Bytes(l.data) }
+
+// wait lists a pipe for the time when there is room for letters, or less is lent.
+func (p *peer) wait(t ring.Token) {
+	p.short = append(p.short, t)
+	p.out.Short()
+}
+
+// receiveLetters takes back what was lent, goes on with what had no room, and serves what
+// the others have written. To take a letter never needs room for another one: so workers
+// whose queues are full cannot wait for each other for ever.
+func (w *Worker) receiveLetters() {
+	for i := range w.peers {
+		p := &w.peers[i]
+		if p.out == nil {
+			continue
+		}
+		w.settle(p)
+		if len(p.short) > 0 {
+			w.goOnWith(p)
+		}
+		if !p.in.Waiting() {
+			continue
+		}
+		w.due.heard(&p.due)
+		p.in.Look()
+		for l := p.in.Take(); l != nil; l = p.in.Take() {
+			w.read(p, l)
+		}
+		if p.in.Done() {
+			w.ring(p)
+		}
+	}
+}
+
+// read serves a letter.
+func (w *Worker) read(p *peer, l *letter) {
+	switch l.kind {
+	case letterOpen:
+		w.openLine(p, l)
+	case letterRequests:
+		w.relay(p, l)
+	case letterPause, letterResume:
+		w.pauseLine(p, l, l.kind == letterPause)
+	case letterDetach:
+		w.detachLine(p, l)
+	case letterRetire:
+		w.retireLine(p, l)
+	case letterClose, letterDrop:
+		w.closeLine(p, l)
+	case letterReplies:
+		w.farReplies(p, l)
+	case letterDetached:
+		w.farDetached(l)
+	case letterEnded, letterRefused:
+		w.farEnded(p, l)
+	default:
+		invariant.Assert(false, "worker: a letter of no known kind")
+	}
+}
+
+// goOnWith goes on with the pipes that waited for room.
+func (w *Worker) goOnWith(p *peer) {
+	if !p.mayLend() || p.lent > LentBytesMax/2 {
+		p.out.Short()
+		return
+	}
+	w.waited = append(w.waited[:0], p.short...)
+	p.short = p.short[:0]
+	for _, t := range w.waited {
+		switch b := w.pipes.get(t); {
+		case b == nil:
+		case b.far != nil:
+			w.touchPipe(b)
+		case b.stopped == stoppedFar:
+			w.readOnAgain(b)
+		}
+	}
+}
+
+// sendLetters shows the others what was written to them in this turn, and rings those that
+// sleep.
+func (w *Worker) sendLetters() {
+	for i := range w.peers {
+		p := &w.peers[i]
+		if p.out == nil {
+			continue
+		}
+		k := 0
+		for ; k < len(p.later) && p.out.HasRoom(1); k++ {
+			p.lend(p.later[k])
+		}
+		if k > 0 {
+			p.later = append(p.later[:0], p.later[k:]...)
+		}
+		if len(p.later) > 0 {
+			p.out.Short()
+		}
+		if p.out.Publish() && p.post.bells[p.number].Needed() {
+			w.ring(p)
+		}
+	}
+}
+
+func (w *Worker) ring(p *peer) {
+	w.ops = append(w.ops, ring.Op{Kind: ring.OpBell, Socket: p.post.rings[p.number]})
+}
+
+// sleep announces a wait, and says that it must not block because there are letters.
+func (w *Worker) sleep() (letters bool) {
+	w.Post.bells[w.Number].Sleep()
+	return w.hasLetters()
+}
+
+// hasLetters says that another worker has written.
+func (w *Worker) hasLetters() bool {
+	for i := range w.peers {
+		if p := &w.peers[i]; p.in != nil && p.in.Waiting() {
+			return true
+		}
+	}
+	return false
+}
+
+// lentBlocks counts the references that others are not done with.
+func (w *Worker) lentBlocks() (n int) {
+	for i := range w.peers {
+		n += len(w.peers[i].loans.list) - w.peers[i].loans.first
+	}
+	return n
+}
