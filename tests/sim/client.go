@@ -28,7 +28,6 @@ type client struct {
 	faults *Faults
 	judge  *judge
 	number int
-	ring   *Ring
 	server *socket // where to connect
 
 	end      *end
@@ -82,7 +81,7 @@ func (c *client) farewell(s *script) {
 
 // connect enters the listener's backlog.
 func (c *client) connect() {
-	if c.ring.sockets[c.server.number] != c.server {
+	if !c.server.isOpen() {
 		c.done = true // nobody listens any more
 		return
 	}

@@ -18,7 +18,6 @@ type cluster struct {
 	faults *Faults
 	judge  *judge
 	nodes  []*node
-	ring   *Ring
 
 	slowness int64 // that every connect takes, ns; 0: as long as the faults say
 
@@ -102,7 +101,7 @@ func (k *cluster) failover() {
 	k.world.trace("failover", int64(n.index), int64(k.failovers), nil)
 	k.former = append(k.former, n.addr)
 	n.addr = netip.AddrPortFrom(n.addr.Addr(), uint16(7000+primaries+k.failovers))
-	n.failedIn = 0
+	n.dials = [coresMax]dialing{}
 	clear(n.scripts)
 	if k.world.chance(0.5) {
 		n.breakAll()
@@ -159,7 +158,7 @@ func (k *cluster) heal() {
 }
 
 // connect is network.connect.
-func (k *cluster) connect(addr netip.AddrPort) (takes int64, err ring.Err, accept func() *end) {
+func (k *cluster) connect(r *Ring, addr netip.AddrPort) (takes int64, err ring.Err, accept func() *end) {
 	w := k.world
 	takes = w.between(10*microsecond, 10*microsecond+k.config.Latency)
 	for _, n := range k.nodes {
@@ -172,7 +171,7 @@ func (k *cluster) connect(addr netip.AddrPort) (takes int64, err ring.Err, accep
 		if k.slowness > 0 {
 			takes = k.slowness
 		}
-		n.judgeDial()
+		n.judgeDial(r)
 		if n.refuseUntil > w.now || w.chance(k.faults.NodeRefuse) {
 			reasons := [...]ring.Err{ring.ErrRefused, ring.ErrRefused, ring.ErrUnreachable, ring.ErrTimedOut, ring.ErrDescriptors, ring.ErrOther}
 			return takes, reasons[w.rng.IntN(len(reasons))], nil
@@ -181,7 +180,7 @@ func (k *cluster) connect(addr netip.AddrPort) (takes int64, err ring.Err, accep
 			if n.addr != addr {
 				return nil // replaced meanwhile
 			}
-			return n.accept()
+			return n.accept(&n.dials[r.number])
 		}
 	}
 	if !slices.Contains(k.former, addr) {
@@ -203,23 +202,24 @@ const (
 // judgeDial expects a pause after a dial that has failed. Those of one turn may all fail.
 // Connections for large requests are not judged: with their client gone they are given up
 // at any time, and their failure does not count.
-func (n *node) judgeDial() {
+func (n *node) judgeDial(r *Ring) {
 	if n.cluster.config.Large > 0 {
 		return
 	}
-	w := n.cluster.world
-	again := w.now - n.failedAt
-	if n.failedIn > 0 && n.cluster.ring.turns > n.failedIn+1 && again < dialPauseMin && w.now-n.greetedAt > greetingTravel {
+	w, d := r.world, &n.dials[r.number]
+	again := w.now - d.failedAt
+	if d.failedIn > 0 && r.turns > d.failedIn+1 && again < dialPauseMin && w.now-d.greetedAt > greetingTravel {
 		w.fail("node %d is dialed %d us after a dial has failed", n.index, again/microsecond)
 	}
 }
 
 // failed is network.failed. The failure of a dial that has taken long may not count: the
 // worker may have given it up.
-func (k *cluster) failed(addr netip.AddrPort, took int64) {
+func (k *cluster) failed(r *Ring, addr netip.AddrPort, took int64) {
 	for _, n := range k.nodes {
 		if n.addr == addr && took < dialGivenUp {
-			n.failedIn, n.failedAt = k.ring.turns, k.world.now
+			d := &n.dials[r.number]
+			d.failedIn, d.failedAt = r.turns, k.world.now
 		}
 	}
 }

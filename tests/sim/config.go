@@ -10,11 +10,12 @@ import (
 // switches its fault off.
 type Config struct {
 	Seed     uint64
+	Workers  int // 0: one
 	Sessions int
 	Requests int // of one session, at most
 	Weights  [opKinds]int
 
-	Chunks      int   // receive chunks of the arena
+	Chunks      int   // receive chunks of each arena
 	Room        int   // bytes that a connection holds in each direction
 	Latency     int64 // most, ns, one way
 	Lanes       int   // connections per node and protocol
@@ -26,16 +27,16 @@ type Config struct {
 	Tags        int   // hash tags, and so slots, that sessions use; 0: all there are
 	Password    bool
 	MaxClients  int   // 0: as many as there are
-	Burst       int   // connections that may come before the worker counts them, as it believes
+	Burst       int   // connections that may come before the workers count them, as they believe
 	SoftOutput  int64 // bytes; 0: none
 	SoftFor     int64 // over them without progress, ns; 0: an hour
 	HardOutput  int64 // bytes; 0: none
 	Idle        int64 // timeout, ns; 0: none
-	Scarce      int   // bytes of memory beyond the receive chunks; 0: as much as there is
-	Stop        int64 // when the worker is told to stop while sessions run, ns; 0: at the end
+	Scarce      int   // bytes of memory of each worker beyond the receive chunks; 0: as much as there is
+	Stop        int64 // when the workers are told to stop while sessions run, ns; 0: at the end
 	Cutoff      bool  // and soon after that to stop at once
 	BatchWindow int64 // ns
-	FindWindow  bool  // up to BatchWindow the worker finds its own
+	FindWindow  bool  // up to BatchWindow each worker finds its own
 	Timeout     int64 // backend-timeout, ns; 0: none
 	Large       int   // bytes from which on frames are large; 0: as in production, that is, hardly any is
 	Private     int   // connections to a node that are not shared, at most
@@ -54,6 +55,7 @@ type Faults struct {
 	Late         float64 // the end of a send, or of a receive that was stopped, is told late
 	Stale        float64 // an event comes for a socket closed before
 	Wake         float64 // a wait ends for nothing
+	SlowTurn     float64 // a turn takes long
 	Descriptors  float64 // accepting ends for want of descriptors
 	NodeReset    float64 // a node breaks all its connections and refuses new ones for a while
 	NodeStall    float64 // a node does nothing for a while
@@ -99,7 +101,7 @@ func (f *Faults) list() []fault {
 		{"migrate", &f.Migrate, 1}, {"late-import", &f.LateImport, 1},
 		{"refresh", &f.Refresh, 1}, {"late-map", &f.LateMap, 1}, {"abort", &f.Abort, 0.4}, {"slow-reader", &f.SlowReader, 0.3},
 		{"bytewise-send", &f.BytewiseSend, 0.3}, {"malformed", &f.Malformed, 0.4}, {"silence", &f.Silence, 0.3},
-		{"big-cursor", &f.BigCursor, 0.3},
+		{"big-cursor", &f.BigCursor, 0.3}, {"slow-turn", &f.SlowTurn, 0.1},
 	}
 }
 
@@ -165,6 +167,7 @@ func NewConfig(seed uint64) Config {
 		}
 	}
 	c.theme(rng)
+	c.Workers = pick(1, 1, 1, 2, 2, 3, 3, 4, 4)
 	return c
 }
 
@@ -220,8 +223,8 @@ func (c *Config) theme(rng *rand.Rand) {
 // String lists what is switched on.
 func (c *Config) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d: %d sessions of up to %d requests, depth %d, values to %d bytes, %d chunks, room %d, latency %d us, %d lanes",
-		c.Seed, c.Sessions, c.Requests, c.Depth, c.ValueBytes, c.Chunks, c.Room, c.Latency/microsecond, c.Lanes)
+	fmt.Fprintf(&b, "seed %d: %d workers, %d sessions of up to %d requests, depth %d, values to %d bytes, %d chunks, room %d, latency %d us, %d lanes",
+		c.Seed, c.workers(), c.Sessions, c.Requests, c.Depth, c.ValueBytes, c.Chunks, c.Room, c.Latency/microsecond, c.Lanes)
 	for _, option := range []struct {
 		name string
 		on   bool
@@ -257,6 +260,9 @@ func (c *Config) String() string {
 	}
 	return b.String()
 }
+
+// workers is how many there are.
+func (c *Config) workers() int { return max(1, c.Workers) }
 
 // losesConnections says that requests may end with an error for want of a connection.
 func (c *Config) losesConnections() bool {

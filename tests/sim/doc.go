@@ -1,15 +1,20 @@
-// Package sim runs a production worker against a simulated kernel, cluster and crowd of
+// Package sim runs production workers against a simulated kernel, cluster and crowd of
 // clients, in virtual time, from one seed. The same seed gives the same run, event by
 // event.
 //
 //	clients --- wires --- Ring === worker === Ring --- wires --- nodes
-//	 script.go            ring.go                                node.go, store.go, scripts.go
+//	 script.go            ring.go  core.go                       node.go, store.go, scripts.go
 //	 client.go            ops.go                                 cluster.go, migrate.go
-//	 whole.go                                                    whole.go, life.go
+//	 whole.go             descriptors.go                         whole.go, life.go
 //	    |                    ^                                      |
 //	    |                    | World: virtual time, one heap        | every execution
 //	    v                    v        of events, one generator      v
 //	 judge.go  <------------------ requests ----------------->  judge.go
+//
+// There are one to four workers, each on a coroutine of its own. A worker goes on when its wait
+// is over; which of them does when several can is drawn from the seed, and time passes when
+// none can. A turn takes no time itself: that passes before the ring looks for events, so
+// that the turns of different workers come in any order.
 //
 // Each request carries its own number in its keys ("{a}k1#7.12.0": item 0 of request 12
 // of session 7). Nodes strip it from the key and note the execution under it, so that
@@ -23,8 +28,8 @@
 //	probe     new sessions write and read every slot, get no error at all and wait for
 //	          nothing but the network
 //
-// and then everything is closed and counted: no block of the arena, no timer but the
-// worker's own, no join and no request may be left.
+// and then everything is closed and counted: no block of an arena, no timer but the
+// workers' own, no join and no request may be left.
 //
 // What is checked:
 //
@@ -44,8 +49,8 @@
 //     where it is all the time, and its cursors to the node that has given them. (ROUTE8)
 //   - No redirect reaches a client. Errors appear only if the seed has faults that
 //     explain them.
-//   - The worker keeps the contract of package ring: one send in flight per socket, a
-//     close only when nothing is armed.
+//   - Workers keep the contract of package ring: one send in flight per socket, a close only
+//     when nothing is armed; and each keeps to its own sockets.
 //   - What nodes receive are well-formed requests. One that has refused a connection is left
 //     alone for a while.
 //

@@ -8,8 +8,8 @@ import (
 // hang is a run whose nodes hang for a while, with slow clients to judge.
 func hang(t *testing.T, seconds int64) (*run, func(requests int, ending ending) *client) {
 	t.Helper()
-	w := newWorld(1, nil)
-	r := newRun(w, Config{Sessions: 100, Chunks: 256, Room: 1 << 20, Latency: 10 * microsecond, Lanes: 1, Depth: 1}, make(region, regionBytes), nil)
+	r := begin(t, Config{Sessions: 100, Chunks: 256, Room: 1 << 20, Latency: 10 * microsecond, Lanes: 1, Depth: 1})
+	w := r.world
 	add := func(requests int, ending ending) *client {
 		c, s := r.newClient()
 		c.depth, c.rushing, c.ending = requests, true, ending
@@ -58,7 +58,7 @@ func TestClientsLeaveAHungNode(t *testing.T) {
 		}
 	}
 	r.turnUntil(w.now + 25*second)
-	if n := r.worker.Census(); n.Clients != 1 || n.InFlight == 0 {
+	if n := r.census(); n.Clients != 1 || n.InFlight == 0 {
 		t.Errorf("while the nodes hang: %+v, want one client left and its elders' requests in flight", n)
 	}
 	r.turnTo("serve who stays", 30*second, func() bool { return stays.done })
@@ -84,9 +84,9 @@ func TestHalfClosedClientWaitsForASlowNode(t *testing.T) {
 // sending side. It returns the client when the reply is on its way.
 func slowly(t *testing.T, softFor int64, ending ending) (*run, *client) {
 	t.Helper()
-	w := newWorld(1, nil)
 	c := Config{Sessions: 100, Chunks: 64, Room: 4 << 10, Latency: 10 * microsecond, Lanes: 1, Depth: 1, Large: 1000, Private: 10, SoftOutput: 1 << 20, SoftFor: softFor}
-	r := newRun(w, c, make(region, regionBytes), nil)
+	r := begin(t, c)
+	w := r.world
 	r.cluster.start()
 	r.turnUntil(w.now + second)
 	reader, s := r.newClient()
@@ -97,7 +97,7 @@ func slowly(t *testing.T, softFor int64, ending ending) (*run, *client) {
 	r.judge.sessions = append(r.judge.sessions, reader.requests)
 	reader.connect()
 	r.turnUntil(w.now + second)
-	if n := r.worker.Census(); n.Clients != 1 || n.InFlight != 1 {
+	if n := r.census(); n.Clients != 1 || n.InFlight != 1 {
 		t.Fatalf("%+v, want one client with a reply under way", n)
 	}
 	return r, reader
@@ -109,11 +109,11 @@ func TestSlowReaderHasTheSoftLimitsTime(t *testing.T) {
 	const softFor = 25 * second
 	r, reader := slowly(t, softFor, endClose)
 	r.turnUntil(r.world.now + softFor - 2*second)
-	if n := r.worker.Census(); n.Clients != 1 {
+	if n := r.census(); n.Clients != 1 {
 		t.Errorf("%+v, the client is closed too early", n)
 	}
 	r.turnUntil(r.world.now + 4*second)
-	if n := r.worker.Census(); n.Clients != 0 {
+	if n := r.census(); n.Clients != 0 {
 		t.Errorf("%+v, the client should be closed", n)
 	}
 	reader.done = true
@@ -142,9 +142,9 @@ func TestNodeHangsInsideALargeRequest(t *testing.T) {
 
 func hangInside(t *testing.T, timeout int64) {
 	t.Helper()
-	w := newWorld(1, nil)
 	c := Config{Sessions: 100, Chunks: 64, Room: 4 << 10, Latency: 10 * microsecond, Lanes: 1, Depth: 1, Large: 1000, Private: 10, Timeout: timeout}
-	r := newRun(w, c, make(region, regionBytes), nil)
+	r := begin(t, c)
+	w := r.world
 	r.cluster.start()
 	r.turnUntil(w.now + second)
 	sender, s := r.newClient()
@@ -153,7 +153,7 @@ func hangInside(t *testing.T, timeout int64) {
 	sender.farewell(s)
 	r.judge.sessions = append(r.judge.sessions, sender.requests)
 	sender.connect()
-	r.turnTo("begin the request", second, func() bool { return r.worker.Census().InFlight == 1 })
+	r.turnTo("begin the request", second, func() bool { return r.census().InFlight == 1 })
 	r.turnUntil(w.now + 2*millisecond) // the node has answered the greeting
 	for _, n := range r.cluster.nodes {
 		n.stallUntil = w.now + 60*second
@@ -163,13 +163,13 @@ func hangInside(t *testing.T, timeout int64) {
 	if timeout > 0 {
 		open = 0
 	}
-	if n := r.worker.Census(); n.Clients != 1 || n.InFlight != open {
+	if n := r.census(); n.Clients != 1 || n.InFlight != open {
 		t.Fatalf("%+v, want one client with %d requests under way", n, open)
 	}
 	sender.leave()
 	sender.end.reset()
 	r.turnUntil(w.now + 25*second)
-	if n := r.worker.Census(); n.Clients != 0 || n.InFlight != 0 {
+	if n := r.census(); n.Clients != 0 || n.InFlight != 0 {
 		t.Errorf("%+v, want nothing", n)
 	}
 	r.close()

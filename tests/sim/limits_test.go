@@ -10,6 +10,14 @@ func quietConfig() Config {
 	return Config{Chunks: 64, Room: 1 << 20, Latency: 10 * microsecond, Lanes: 1, Depth: 1}
 }
 
+// begin makes a run that goes no further than the test.
+func begin(t *testing.T, c Config) *run {
+	t.Helper()
+	r := newRun(newWorld(1, nil), c, regions(c.workers()), nil)
+	t.Cleanup(r.abandon)
+	return r
+}
+
 // scene is a run with one client, whose requests the test writes.
 type scene struct {
 	*run
@@ -17,8 +25,9 @@ type scene struct {
 	script *script
 }
 
-func newScene(c Config) *scene {
-	s := &scene{run: newRun(newWorld(1, nil), c, make(region, regionBytes), nil)}
+func newScene(t *testing.T, c Config) *scene {
+	t.Helper()
+	s := &scene{run: begin(t, c)}
 	s.cluster.published = s.cluster.snapshot(s.cluster.nodes[0])
 	s.client, s.script = s.newClient()
 	s.client.rushing = true
@@ -51,7 +60,7 @@ func TestPipeliningLimits(t *testing.T) {
 	} {
 		c := quietConfig()
 		c.Chunks = 256
-		s := newScene(c)
+		s := newScene(t, c)
 		s.client.depth = test.requests
 		for i := range test.requests {
 			s.script.keyed(opGet, []string{keyOf(test.tags[i%len(test.tags)], "k0")}, nil)
@@ -66,7 +75,7 @@ func TestPipeliningLimits(t *testing.T) {
 				n.stallUntil = s.world.now + faultTime
 			}
 			s.world.after(faultTime-millisecond, func() {
-				if inFlight = s.worker.Census().InFlight; test.breaks {
+				if inFlight = s.census().InFlight; test.breaks {
 					s.config.F.NodeReset = 1 // so that lost connections are no surprise
 					for _, n := range s.cluster.nodes {
 						n.breakAll()
@@ -108,7 +117,7 @@ func TestMemoryOfOneClientIsBounded(t *testing.T) {
 	} {
 		c := quietConfig()
 		c.Room, c.HardOutput, c.SoftOutput, c.Trickle = 4<<10, test.hard, test.soft, 50*microsecond
-		s := newScene(c)
+		s := newScene(t, c)
 		s.client.depth, s.client.deaf, s.client.rushing = replies, true, false
 		s.script.keyed(opSet, []string{keyOf("a", "k0")}, []string{fmt.Sprintf("%0*d", value, 7)})
 		for range replies - 1 {
@@ -119,14 +128,13 @@ func TestMemoryOfOneClientIsBounded(t *testing.T) {
 		}
 		s.connect()
 		peak := 0
-		for s.world.now < second+faultTime {
-			s.worker.Turn()
-			peak = max(peak, int(s.arena.UsedBytes()))
+		for s.turn(second + faultTime) {
+			peak = max(peak, s.used())
 		}
 		if peak > limit+slack {
 			t.Errorf("%s: %d bytes in use, the limit is %d", test.name, peak, limit)
 		}
-		if closed := s.worker.Census().Clients == 0; closed != test.closed {
+		if closed := s.census().Clients == 0; closed != test.closed {
 			t.Errorf("%s: closed: %v", test.name, closed)
 		}
 		s.client.rush()
@@ -162,7 +170,7 @@ func TestTimeouts(t *testing.T) {
 	} {
 		c := quietConfig()
 		c.Timeout = test.timeout
-		s := newScene(c)
+		s := newScene(t, c)
 		if test.timeout == 0 {
 			test.trouble(s)
 		}

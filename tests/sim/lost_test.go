@@ -3,8 +3,8 @@ package sim
 import "testing"
 
 // loseEnds makes the receives that are armed now miss the ends of their connections.
-func (r *Ring) loseEnds() {
-	for _, s := range r.sockets {
+func (r *run) loseEnds() {
+	for _, s := range r.files.sockets {
 		if s != nil && s.recv == recvArmed {
 			s.losesEnd = true
 		}
@@ -28,21 +28,21 @@ func TestLostEndOfAClient(t *testing.T) {
 	}
 	stays := add(1, endStay)
 	r.turnUntil(w.now + second)
-	if n := r.worker.Census(); n.Clients != len(leavers)+1 || n.InFlight != 0 {
+	if n := r.census(); n.Clients != len(leavers)+1 || n.InFlight != 0 {
 		t.Fatalf("%+v, want %d idle clients", n, len(leavers)+1)
 	}
-	r.ring.loseEnds()
+	r.loseEnds()
 	for _, c := range leavers {
 		c.leave()
 		c.end.reset()
 	}
 	r.turnUntil(w.now + 15*second)
-	if n := r.worker.Census(); n.Clients != 1 {
+	if n := r.census(); n.Clients != 1 {
 		t.Errorf("%+v, want the client that has not left", n)
 	}
 	stays.leave()
 	stays.end.close()
-	r.turnTo("see the last client go", 15*second, func() bool { return r.worker.Census().Clients == 0 })
+	r.turnTo("see the last client go", 15*second, func() bool { return r.census().Clients == 0 })
 	r.close()
 }
 
@@ -54,19 +54,19 @@ func TestLostEndOfANode(t *testing.T) {
 	waits := add(1, endStay)
 	waits.deaf, waits.stubborn = true, true
 	r.turnUntil(w.now + second)
-	if n := r.worker.Census(); n.InFlight != 1 {
+	if n := r.census(); n.InFlight != 1 {
 		t.Fatalf("%+v, want a request at a node", n)
 	}
-	r.ring.loseEnds()
+	r.loseEnds()
 	for _, n := range r.cluster.nodes {
 		n.breakAll()
 	}
 	r.turnUntil(w.now + 5*second)
-	if n := r.worker.Census(); n.InFlight != 0 {
+	if n := r.census(); n.InFlight != 0 {
 		t.Errorf("%+v, want no request at a node", n)
 	}
 	waits.leave()
 	waits.end.close()
-	r.turnTo("see the client go", 15*second, func() bool { return r.worker.Census().Clients == 0 })
+	r.turnTo("see the client go", 15*second, func() bool { return r.census().Clients == 0 })
 	r.close()
 }

@@ -23,10 +23,15 @@ type node struct {
 	fooledAt    int64 // when a connection last became one that redirects to itself
 	refuseUntil int64
 	stallUntil  int64
-	downUntil   int64 // answers CLUSTERDOWN
-	failedIn    int64 // turn of the ring in which a dial has failed last, 0: none has
-	failedAt    int64 // and when
-	greetedAt   int64 // when a greeting was answered last
+	downUntil   int64             // answers CLUSTERDOWN
+	dials       [coresMax]dialing // by worker
+}
+
+// dialing is what has become of a worker's dials to a node.
+type dialing struct {
+	failedIn  int64 // turn of the ring in which one has failed last, 0: none has
+	failedAt  int64 // and when
+	greetedAt int64 // when a greeting was answered last
 }
 
 // foolingPause lets those who dial again after a redirect to the same node find one that
@@ -60,6 +65,7 @@ func dropMove(list []move, slot uint16) []move {
 // nodeConn is a connection to a node, seen from there.
 type nodeConn struct {
 	node       *node
+	dials      *dialing // of the worker that has made it
 	end        *end
 	in         []byte
 	out        []byte
@@ -76,10 +82,10 @@ type nodeConn struct {
 	closed     bool
 }
 
-func (n *node) accept() *end {
+func (n *node) accept(d *dialing) *end {
 	c := n.cluster
 	near, far := newWire(c.world, c.config.Latency, c.config.Room)
-	conn := &nodeConn{node: n, end: far, proto: 2, loggedIn: !c.config.Password}
+	conn := &nodeConn{node: n, dials: d, end: far, proto: 2, loggedIn: !c.config.Password}
 	if c.world.now-n.fooledAt > foolingPause && c.world.chance(c.faults.SelfMoved) {
 		n.fooledAt, conn.selfMoved = c.world.now, true
 	}
@@ -266,7 +272,7 @@ func (c *nodeConn) connection(name string, words []string) bool {
 		if words[1] == "3" {
 			c.proto = 3
 		}
-		n.greetedAt = n.cluster.world.now
+		c.dials.greetedAt = n.cluster.world.now
 		if len(words) > 4 && words[2] == "AUTH" && words[4] == nodePassword {
 			c.loggedIn = true
 		}

@@ -17,12 +17,16 @@ type sending struct {
 	err   ring.Err
 }
 
-// sockets of operations, checked.
+// socketOf is the socket of an operation, checked.
 func (r *Ring) socketOf(op *ring.Op) *socket {
-	if op.Socket < 0 || int(op.Socket) >= len(r.sockets) || r.sockets[op.Socket] == nil {
+	s := r.files.get(op.Socket)
+	switch {
+	case s == nil:
 		r.world.fail("%s on socket %d, which is not open", opNamesOfRing[op.Kind], op.Socket)
+	case s.ring != r:
+		r.world.fail("%s on socket %d, which is another worker's", opNamesOfRing[op.Kind], op.Socket)
 	}
-	return r.sockets[op.Socket]
+	return s
 }
 
 var opNamesOfRing = [...]string{
@@ -89,7 +93,7 @@ func (s *socket) arm(op *ring.Op) {
 }
 
 func (r *Ring) connect(op *ring.Op) {
-	takes, err, accept := r.network.connect(op.Addr)
+	takes, err, accept := r.network.connect(r, op.Addr)
 	s := r.open(&socket{})
 	s.connect = &connecting{token: op.Token, addr: op.Addr, began: r.world.now, err: err, accept: accept}
 	r.world.after(takes, func() {
@@ -109,28 +113,8 @@ func (r *Ring) close(s *socket, token ring.Token) {
 	for _, waiting := range s.backlog {
 		waiting.end.reset()
 	}
-	r.sockets[s.number] = nil
+	r.files.take(s)
 	r.dead = append(r.dead, token)
-}
-
-// openClients counts the connections of clients that the worker has not closed.
-func (r *Ring) openClients() (n int) {
-	for _, s := range r.sockets {
-		if s != nil && s.peer.IsValid() {
-			n++
-		}
-	}
-	return n
-}
-
-// openSockets counts what the worker has not closed.
-func (r *Ring) openSockets() (n int) {
-	for _, s := range r.sockets {
-		if s != nil {
-			n++
-		}
-	}
-	return n
 }
 
 // recvEvent is the next event of an armed receive.

@@ -7,35 +7,43 @@ import (
 	"mithril/src/ring"
 )
 
-// Ring is a ring.Ring over wires in virtual time. It also checks that the worker keeps
-// its side of the contract (package ring, doc.go).
+// Ring is the ring.Ring of one worker, over wires in virtual time. It also checks that the
+// worker keeps its side of the contract (package ring, doc.go).
 type Ring struct {
 	world   *World
+	number  int // the worker's
 	arena   *buf.Arena
 	faults  *Faults
 	network network
 
-	sockets    []*socket // by number, nil where free
-	ready      []*socket // that may have an event
-	parked     []*socket // whose OpRecv waits for a chunk
-	chunks     []buf.Block
-	dead       []ring.Token // of sockets closed before
-	clientsMax int          // connections of clients that may be open at once; 0: any number
+	files  *descriptors
+	ready  []*socket // that may have an event
+	parked []*socket // whose OpRecv waits for a chunk
+	chunks []buf.Block
+	dead   []ring.Token // of sockets closed before
 
 	turns int64
 	woken bool // Wake was called
+	pause pause
+	yield func() // lets the others go on until the pause is over
 
 	mutant *mutant // breaks the program on purpose; see mutant.go
 }
 
-// network is what the ring's connects lead to.
+// pause is when a worker goes on.
+type pause struct {
+	until int64 // at this time
+	alert bool  // or when something has happened on its ring
+}
+
+// network is what the connects of rings lead to.
 type network interface {
 	// connect answers how long a connect to addr takes and how it ends. Without an error
 	// accept then makes the connection, or answers nil when nobody is there any more.
-	connect(addr netip.AddrPort) (takes int64, err ring.Err, accept func() *end)
+	connect(r *Ring, addr netip.AddrPort) (takes int64, err ring.Err, accept func() *end)
 	// failed is told when the worker has learned that a connect to addr has failed, took
 	// nanoseconds after it was given.
-	failed(addr netip.AddrPort, took int64)
+	failed(r *Ring, addr netip.AddrPort, took int64)
 }
 
 // socket is what the kernel holds of one.
@@ -87,22 +95,10 @@ type inbound struct {
 	addr netip.AddrPort
 }
 
-func newRing(w *World, arena *buf.Arena, f *Faults, n network) *Ring {
-	return &Ring{world: w, arena: arena, faults: f, network: n}
-}
-
-// open gives the lowest free number to a socket, as kernels do.
+// open makes a socket of this ring.
 func (r *Ring) open(s *socket) *socket {
 	s.ring = r
-	for i := range r.sockets {
-		if r.sockets[i] == nil {
-			s.number = ring.Socket(i)
-			r.sockets[i] = s
-			return s
-		}
-	}
-	s.number = ring.Socket(len(r.sockets))
-	r.sockets = append(r.sockets, s)
+	r.files.give(s)
 	return s
 }
 
@@ -110,7 +106,7 @@ func (r *Ring) open(s *socket) *socket {
 func (r *Ring) listen() *socket { return r.open(&socket{listens: true}) }
 
 // Peer is the client's address.
-func (r *Ring) Peer(number ring.Socket) netip.AddrPort { return r.sockets[number].peer }
+func (r *Ring) Peer(number ring.Socket) netip.AddrPort { return r.files.sockets[number].peer }
 
 // Local is where clients connect to.
 func (r *Ring) Local(ring.Socket) netip.AddrPort { return proxyAddr }
@@ -118,7 +114,7 @@ func (r *Ring) Local(ring.Socket) netip.AddrPort { return proxyAddr }
 var proxyAddr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 7979)
 
 // Left is what the client's end says.
-func (r *Ring) Left(number ring.Socket) bool { return r.sockets[number].end.in.left() }
+func (r *Ring) Left(number ring.Socket) bool { return r.files.sockets[number].end.in.left() }
 
 // Now is virtual time.
 func (r *Ring) Now() int64 { return r.world.now }
@@ -134,6 +130,23 @@ func (r *Ring) Wake() { r.woken = true }
 // Bell is not used.
 func (r *Ring) Bell() ring.Socket { return ring.NoSocket }
 
+// pass lets time pass until some time, whatever happens.
+func (r *Ring) pass(until int64) {
+	r.pause = pause{until: until}
+	r.yield()
+}
+
+// await lets time pass until some time, or until something has happened on this ring.
+func (r *Ring) await(until int64) {
+	r.pause = pause{until: until, alert: true}
+	r.yield()
+}
+
+// isDue says that the pause is over.
+func (r *Ring) isDue() bool {
+	return r.world.now >= r.pause.until || r.pause.alert && (r.woken || len(r.ready) > 0)
+}
+
 // Turn carries out ops and lets time pass until there are events.
 func (r *Ring) Turn(ops []ring.Op, wait ring.Wait, events []ring.Event) int {
 	w := r.world
@@ -142,7 +155,7 @@ func (r *Ring) Turn(ops []ring.Op, wait ring.Wait, events []ring.Event) int {
 		r.do(&ops[i])
 	}
 	r.takeChunks()
-	w.advance(w.now + w.between(microsecond, 20*microsecond))
+	r.pass(w.now + r.duration())
 	limit := len(events)
 	if w.chance(r.faults.Backlog) {
 		limit = min(limit, 2+w.rng.IntN(4)) // disturb takes up to two
@@ -159,25 +172,28 @@ func (r *Ring) Turn(ops []ring.Op, wait ring.Wait, events []ring.Event) int {
 			n++
 		}
 		n += r.harvest(events[n:limit])
-		if n >= need || n == limit {
-			break
-		}
 		until := wait.Deadline
 		if n > 0 {
 			until = min(until, windowEnd)
 		}
-		at, ok := w.next()
-		if !ok && until == ring.Forever {
-			w.fail("the worker waits for ever and nothing is left to happen")
+		if n >= need || n == limit || until <= w.now {
+			return n
 		}
-		if !ok || at > until {
-			w.now = max(w.now, until)
-			break
-		}
-		w.step()
+		r.await(until)
 	}
-	return n
 }
+
+// duration is how long a turn takes, beside its wait.
+func (r *Ring) duration() int64 {
+	w := r.world
+	if w.chance(r.faults.SlowTurn) {
+		return w.between(0, slowTurnMax)
+	}
+	return w.between(microsecond, 20*microsecond)
+}
+
+// slowTurnMax is the longest turn: long enough for others to do much meanwhile.
+const slowTurnMax = 5 * millisecond
 
 // disturb adds events that mean nothing.
 func (r *Ring) disturb(events []ring.Event) (n int) {
@@ -287,7 +303,7 @@ func (r *Ring) dataOf(ev *ring.Event) []byte {
 // event stores the next event of a socket, if it has one.
 func (s *socket) event(ev *ring.Event) bool {
 	switch {
-	case s.ring.sockets[s.number] != s: // closed meanwhile
+	case !s.isOpen(): // closed meanwhile
 		return false
 	case s.listens:
 		return s.acceptEvent(ev)
@@ -340,8 +356,8 @@ func (r *Ring) connected(s *socket, e *end, peer netip.AddrPort) ring.Socket {
 		r.open(s)
 	}
 	s.end, s.peer = e, peer
-	if n := r.openClients(); r.clientsMax > 0 && n > r.clientsMax {
-		r.world.fail("%d clients have a descriptor, %d may", n, r.clientsMax)
+	if n := r.files.clients(); r.files.clientsMax > 0 && n > r.files.clientsMax {
+		r.world.fail("%d clients have a descriptor, %d may", n, r.files.clientsMax)
 	}
 	if r.world.chance(r.faults.Crumbs) {
 		s.crumbsIn, s.crumbsOut = r.world.rng.IntN(crumbsMax), r.world.rng.IntN(crumbsMax)
@@ -364,7 +380,7 @@ func (s *socket) connectEvent(ev *ring.Event) bool {
 		}
 		ev.Err = ring.ErrRefused
 	}
-	s.ring.network.failed(c.addr, s.ring.world.now-c.began)
-	s.ring.sockets[s.number] = nil
+	s.ring.network.failed(s.ring, c.addr, s.ring.world.now-c.began)
+	s.ring.files.take(s)
 	return true
 }

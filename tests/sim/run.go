@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"runtime/debug"
-	"strings"
 
 	"mithril/src/admin"
 	"mithril/src/buf"
@@ -24,13 +23,13 @@ import (
 )
 
 const (
-	regionBytes = 64 << 20 // of the arena
+	regionBytes = 64 << 20 // of each arena
 
 	faultTime = 1500 * millisecond // how long faults strike
 	calmTime  = 60 * second        // within which everything outstanding must have finished
 	restAfter = 5 * second         // after that, within which nothing may be left in flight
 
-	forgetTime = 63 * second // after which a worker has closed what leads to nodes that are gone
+	forgetTime = 63 * second // after which workers have closed what leads to nodes that are gone
 )
 
 // Result is what a run has shown.
@@ -47,14 +46,11 @@ type run struct {
 	world   *World
 	config  Config
 	faults  Faults // those that are on now
-	arena   *buf.Arena
-	ring    *Ring
+	cores   []*core
+	files   descriptors
 	cluster *cluster
 	judge   *judge
-	worker  *worker.Worker
 	shared  worker.Shared
-	board   stats.Board
-	server  *socket
 	clients []*client
 }
 
@@ -65,16 +61,22 @@ type region []byte
 func (m region) Bytes() []byte       { return m }
 func (m region) Discard(_, _ uint64) {}
 
+// regions is as much memory as some workers need.
+func regions(workers int) (list []region) {
+	for range workers {
+		list = append(list, make(region, regionBytes))
+	}
+	return list
+}
+
 // Simulator runs seeds one after the other.
-type Simulator struct{ memory region }
+type Simulator struct{ memory []region }
 
 // Run runs one Config. log gets the trace, if it is not nil.
 func (s *Simulator) Run(c Config, log io.Writer) (result Result) { return s.run(c, log, nil) }
 
 func (s *Simulator) run(c Config, log io.Writer, m *mutant) (result Result) {
-	if s.memory == nil {
-		s.memory = make(region, regionBytes)
-	}
+	s.memory = append(s.memory, regions(c.workers()-len(s.memory))...)
 	w := newWorld(c.Seed, log)
 	defer func() {
 		result.Hash, result.Steps = w.hash, w.steps
@@ -82,44 +84,60 @@ func (s *Simulator) run(c Config, log io.Writer, m *mutant) (result Result) {
 		case nil:
 		case Failure:
 			result.Err = problem
+		case crash:
+			result.Err = fmt.Errorf("at %.6fs: worker %d: panic: %v\n%s", w.seconds(), w.actor, problem.value, problem.stack)
 		default:
 			result.Err = fmt.Errorf("at %.6fs: panic: %v\n%s", w.seconds(), problem, debug.Stack())
 		}
 	}()
 	r := newRun(w, c, s.memory, m)
+	defer r.abandon()
 	r.play()
 	result.Replies = r.judge.replies
-	result.Counted = r.board.Read().Counters
+	result.Counted = r.snapshot().Counters
 	return result
 }
 
-func newRun(w *World, c Config, memory region, m *mutant) *run {
-	if c.Scarce > 0 {
-		memory = memory[:c.Chunks*buf.ReceiveChunkBytes+c.Scarce]
-	}
-	arena, err := buf.NewArena(memory, c.Chunks)
-	if err != nil {
-		panic(err)
-	}
-	r := &run{world: w, config: c, faults: c.F, arena: arena}
+// newRun is a run before its first event. It is to be abandoned in the end.
+func newRun(w *World, c Config, memory []region, m *mutant) *run {
+	r := &run{world: w, config: c, faults: c.F}
 	r.judge = &judge{world: w, config: &r.config, seen: map[string]bool{}}
 	r.judge.lives = newLives(&r.judge.order)
 	r.cluster = newCluster(w, &r.config, r.judge, &r.faults)
-	r.ring = newRing(w, arena, &r.faults, r.cluster)
-	r.ring.mutant = m
-	r.cluster.ring = r.ring
-	r.server = r.ring.listen()
-	r.worker = worker.New(r.options())
+	for i := range c.workers() {
+		r.addCore(memory[i], m)
+	}
+	for _, c := range r.cores {
+		c.worker = worker.New(r.options(c))
+		c.start()
+	}
 	return r
+}
+
+// addCore makes all of a core but its worker.
+func (r *run) addCore(memory region, m *mutant) {
+	if r.config.Scarce > 0 {
+		memory = memory[:r.config.Chunks*buf.ReceiveChunkBytes+r.config.Scarce]
+	}
+	arena, err := buf.NewArena(memory, r.config.Chunks)
+	if err != nil {
+		panic(err)
+	}
+	c := &core{arena: arena}
+	c.ring = &Ring{
+		world: r.world, number: len(r.cores), arena: arena, faults: &r.faults, network: r.cluster, files: &r.files, mutant: m,
+	}
+	c.server = c.ring.listen()
+	r.cores = append(r.cores, c)
 }
 
 // findWindow makes small crowds be probed, in phases so short that a run has many.
 var findWindow = window.Config{Phase: 4 * millisecond, Clients: 1, Commands: 1}
 
-func (r *run) options() worker.Options {
+func (r *run) options(on *core) worker.Options {
 	c := &r.config
 	o := worker.Options{
-		Ring: r.ring, Arena: r.arena, Listeners: []ring.Socket{r.server.number}, Shared: &r.shared, Board: &r.board,
+		Number: on.ring.number, Ring: on.ring, Arena: on.arena, Listeners: []ring.Socket{on.server.number}, Shared: &r.shared, Board: &on.board,
 		Log: slog.New(slog.DiscardHandler),
 		Session: session.Env{
 			Limits: resp.Authenticated, FreshLimits: resp.Unauthenticated,
@@ -130,7 +148,7 @@ func (r *run) options() worker.Options {
 		Lanes:    c.Lanes, BatchWindow: c.BatchWindow, BackendTimeout: c.Timeout, IdleTimeout: c.Idle,
 		MaxRedirects: maxRedirects, PrivateMax: c.Private, MaxClients: int64(c.Sessions + c.probes() + 1),
 		Topology: func() *topology.Snapshot { return r.cluster.published }, Wish: r.cluster.wish, Resolve: r.cluster.resolve,
-		Admin: &admin.Server{}, Rand: rand.New(rand.NewPCG(c.Seed, 0x776f726b)),
+		Admin: &admin.Server{}, Rand: rand.New(rand.NewPCG(c.Seed, 0x776f726b+uint64(on.ring.number))),
 	}
 	o.AcceptBurst = int64(c.Burst)
 	if c.Large > 0 {
@@ -143,7 +161,7 @@ func (r *run) options() worker.Options {
 	if c.MaxClients > 0 {
 		o.MaxClients = int64(c.MaxClients)
 		if c.Burst >= c.Sessions {
-			r.ring.clientsMax = c.MaxClients + worker.TurnedAwayMax
+			r.files.clientsMax = c.MaxClients + c.workers()*worker.TurnedAwayMax
 		}
 	}
 	if c.Password {
@@ -190,15 +208,15 @@ func (r *run) play() {
 	r.close()
 }
 
-// stop tells the worker to stop, and perhaps to cut its sessions off some time later.
+// stop tells the workers to stop, and perhaps to cut their sessions off some time later.
 func (r *run) stop(cutoff bool) {
 	r.world.trace("stop", 0, 0, nil)
 	r.shared.Stopping.Store(true)
-	r.ring.Wake()
+	r.wake()
 	if cutoff {
 		r.world.after(r.world.between(0, 200*millisecond), func() {
 			r.shared.Cutoff.Store(true)
-			r.ring.Wake()
+			r.wake()
 		})
 	}
 }
@@ -221,7 +239,7 @@ func (r *run) probe() {
 }
 
 // probeTime is within which a probe must be served: no wait of its requests may be as long
-// as until the worker's next sweep.
+// as until a worker's next sweep.
 func (c *Config) probeTime() int64 { return 80*millisecond + 300*c.Latency }
 
 // probes is how many sessions try the proxy when the faults are over.
@@ -241,45 +259,17 @@ func (r *run) allDone() bool {
 	return true
 }
 
-// quiet says that all nodes agree and the worker has their map.
+// quiet says that all nodes agree and the workers have their map.
 func (k *cluster) quiet() bool {
 	return len(k.moving) == 0 && !k.fetching && k.published != nil && k.world.now > k.healed
 }
 
-// turnUntil turns until a time. A worker that has finished is not run any more.
-func (r *run) turnUntil(at int64) {
-	for r.world.now < at && !r.worker.Finished() {
-		r.worker.Turn()
-	}
-	r.world.advance(at)
-}
-
-// turnTo turns until a goal is reached, which must happen within some time.
-func (r *run) turnTo(goal string, within int64, reached func() bool) {
-	end := r.world.now + within
-	for !reached() {
-		if r.world.now > end {
-			var b strings.Builder
-			for _, c := range r.clients {
-				if !c.done {
-					fmt.Fprintf(&b, "\n  %s", c)
-				}
-			}
-			r.world.fail("the worker does not %s within %d s: %+v%s", goal, within/second, r.worker.Census(), b.String())
-		}
-		if r.worker.Finished() {
-			r.world.advance(r.world.now + millisecond)
-		} else {
-			r.worker.Turn()
-		}
-	}
-}
-
 func (r *run) newClient() (*client, *script) {
 	c := &client{
-		world: r.world, config: &r.config, faults: &r.faults, judge: r.judge, number: len(r.clients), ring: r.ring, server: r.server,
+		world: r.world, config: &r.config, faults: &r.faults, judge: r.judge, number: len(r.clients),
 		depth: 1 + r.world.rng.IntN(r.config.Depth),
 	}
+	c.server = r.cores[c.number%len(r.cores)].server
 	r.clients = append(r.clients, c)
 	return c, &script{world: r.world, config: &r.config, tags: r.cluster.tags, session: c.number, proto: 2, walk: walk{cursor: "0"}, alone: c.depth == 1}
 }
@@ -303,6 +293,9 @@ func (r *run) addClient() {
 		c.ending, c.stubborn = endAbort, true
 	}
 	c.bytewise = w.chance(f.BytewiseSend)
+	if k := len(r.cores); k > 1 {
+		c.server = r.cores[w.rng.IntN(k)].server
+	}
 	s.body(1 + w.rng.IntN(r.config.Requests))
 	c.farewell(s)
 	r.judge.sessions = append(r.judge.sessions, c.requests)
@@ -335,51 +328,53 @@ func (r *run) addProbe() {
 	c.connect()
 }
 
-// close ends the worker and counts what is left.
+// close ends the workers and counts what is left.
 func (r *run) close() {
 	if r.config.Stop == 0 {
 		r.settle()
 		r.stop(false)
 	}
-	r.turnTo("finish", calmTime, r.worker.Finished)
+	r.turnTo("finish", calmTime, r.finished)
 	if n := r.shared.Clients.Load(); n != 0 {
-		r.world.fail("%d clients are counted when the worker has finished", n)
+		r.world.fail("%d clients are counted when the workers have finished", n)
 	}
-	if open, pipes := r.ring.openSockets(), r.worker.Census().Pipes; open != pipes {
-		r.world.fail("%d sockets are open when the worker has finished, and %d pipes", open, pipes)
+	if open, pipes := r.files.open(), r.census().Pipes; open != pipes {
+		r.world.fail("%d sockets are open when the workers have finished, and %d pipes", open, pipes)
 	}
 }
 
-// settle lets the worker come to rest and counts what it still holds.
+// settle lets the workers come to rest and counts what they still hold.
 func (r *run) settle() {
 	r.turnTo("let go of the sessions", calmTime, func() bool {
-		n := r.worker.Census()
+		n := r.census()
 		return n.Clients == 0 && n.InFlight == 0
 	})
-	own := 1
+	own := len(r.cores)
 	if r.config.Timeout > 0 {
-		own = 2
+		own *= 2
 	}
 	// Not so where a dial may have been for nothing, for want of memory, and where those of
 	// large replies are left to end by themselves.
-	if left := r.worker.Census(); left.Timers != own && r.config.Scarce == 0 && r.config.Large == 0 {
-		r.world.fail("timers are left over: %+v, %d are the worker's own", left, own)
+	if left := r.census(); left.Timers != own && r.config.Scarce == 0 && r.config.Large == 0 {
+		r.world.fail("timers are left over: %+v, %d are the workers' own", left, own)
 	}
 	r.turnUntil(r.world.now + restAfter)
 	if r.cluster.failovers > 0 {
 		r.turnUntil(r.world.now + forgetTime)
-		if n := r.board.Read().Private; n != 0 {
+		if n := r.snapshot().Private; n != 0 {
 			r.world.fail("%d connections that are not shared are counted, which nobody has needed for long", n)
 		}
 	}
-	left := r.worker.Census()
+	left := r.census()
 	if left.Clients+left.InFlight+left.Joins+left.Waiting != 0 || left.Timers != own {
-		r.world.fail("something is left over: %+v, of the timers %d are the worker's own", left, own)
+		r.world.fail("something is left over: %+v, of the timers %d are the workers' own", left, own)
 	}
-	if left.Nodes > primaries {
-		r.world.fail("%d nodes are in use, %d exist", left.Nodes, primaries)
-	}
-	if n := r.arena.Live(); n != 0 {
-		r.world.fail("%d blocks of the arena are still referenced", n)
+	for _, c := range r.cores {
+		if n := c.worker.Census().Nodes; n > primaries {
+			r.world.fail("%d nodes are in use, %d exist", n, primaries)
+		}
+		if n := c.arena.Live(); n != 0 {
+			r.world.fail("%d blocks of an arena are still referenced", n)
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 var (
 	seeds = flag.Int("seeds", 500, "how many seeds TestSeeds runs")
 	first = flag.Uint64("first", 1, "the first seed of TestSeeds")
+	crew  = flag.Int("workers", 0, "how many workers TestSeeds and TestSeed have; 0: as many as the seed says")
 	seed  = flag.String("seed", "1", "the one seed that TestSeed runs")
 	show  = flag.Bool("show", false, "print what happens in TestSeed")
 	small = flag.Bool("shrink", true, "shrink a seed of TestSeeds that fails")
@@ -26,7 +27,7 @@ func TestSeeds(t *testing.T) {
 	steps := map[string]int{}
 	replies := 0
 	for i := range uint64(*seeds) {
-		c := NewConfig(*first + i)
+		c := configOf(*first + i)
 		result := s.Run(c, nil)
 		if result.Err != nil {
 			t.Errorf("%s\n%v", &c, result.Err)
@@ -66,13 +67,22 @@ func checkRarePaths(t *testing.T, counted *stats.Counters, steps map[string]int)
 	}
 }
 
+// configOf is the Config of a seed, with as many workers as the flag says.
+func configOf(seed uint64) Config {
+	c := NewConfig(seed)
+	if *crew > 0 {
+		c.Workers = *crew
+	}
+	return c
+}
+
 // TestSeed runs one seed, for a look at its trace.
 func TestSeed(t *testing.T) {
 	number, err := parseSeed(*seed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := NewConfig(number)
+	c := configOf(number)
 	t.Log(&c)
 	var s Simulator
 	var result Result
@@ -136,7 +146,7 @@ func TestNothingOvertakesARedirectedRequest(t *testing.T) {
 	for _, others := range []int{0, 1} { // redirected before it, and given up
 		c := quietConfig()
 		c.F.Migrate = 1 // so that ASK is no surprise
-		s := newScene(c)
+		s := newScene(t, c)
 		slot := slotOf(keyOf("a", ""))
 		source := s.cluster.owner(slot)
 		target := s.cluster.nodes[(source.index+1)%primaries]
@@ -153,7 +163,7 @@ func TestNothingOvertakesARedirectedRequest(t *testing.T) {
 		s.faults.Migrate = 0
 		s.world.after(millisecond/2, func() { s.client.depth = 1 })
 		s.world.after(millisecond, func() {
-			if s.worker.Census().Waiting != 1 {
+			if s.census().Waiting != 1 {
 				t.Errorf("%d others: the request does not wait between redirects", others)
 			}
 			target.importing = append(target.importing, move{slot, source})
@@ -177,7 +187,7 @@ func TestNothingOvertakesARedirectedRequest(t *testing.T) {
 // another node, while an earlier one is still with the old owner, which will redirect it.
 func TestNothingOvertakesAtANewMap(t *testing.T) {
 	c := quietConfig()
-	s := newScene(c)
+	s := newScene(t, c)
 	slot := slotOf(keyOf("a", ""))
 	source := s.cluster.owner(slot)
 	target := (source.index + 1) % primaries
@@ -193,17 +203,17 @@ func TestNothingOvertakesAtANewMap(t *testing.T) {
 			n.owner[slot] = uint8(target)
 		}
 		s.cluster.published = s.cluster.snapshot(source)
-		s.ring.Wake()
+		s.wake()
 	})
 	s.world.after(20*millisecond, func() {
-		if n := s.worker.Census().InFlight; n != 1 {
+		if n := s.census().InFlight; n != 1 {
 			t.Errorf("%d requests are with nodes, want 1", n)
 		}
 		s.client.depth = 2
 		s.client.act()
 	})
 	s.play()
-	if n := s.board.Read().Counters.Moved; n != 1 {
+	if n := s.snapshot().Counters.Moved; n != 1 {
 		t.Errorf("%d times MOVED, want 1", n)
 	}
 }
@@ -211,8 +221,7 @@ func TestNothingOvertakesAtANewMap(t *testing.T) {
 // TestOneMovedIsEnough lets a slot move while no new map comes: only the first request for
 // it goes to the old owner.
 func TestOneMovedIsEnough(t *testing.T) {
-	w := newWorld(1, nil)
-	r := newRun(w, Config{Chunks: 64, Room: 1 << 20, Latency: 10 * microsecond, Lanes: 1, Depth: 1}, make(region, regionBytes), nil)
+	r := begin(t, Config{Chunks: 64, Room: 1 << 20, Latency: 10 * microsecond, Lanes: 1, Depth: 1})
 	r.cluster.published = r.cluster.snapshot(r.cluster.nodes[0])
 	r.cluster.fetching = true // for ever
 	slot := slotOf(keyOf("a", ""))
@@ -228,7 +237,7 @@ func TestOneMovedIsEnough(t *testing.T) {
 	r.judge.sessions = append(r.judge.sessions, c.requests)
 	c.connect()
 	r.turnTo("serve the session", second, r.allDone)
-	if n := r.board.Read().Counters.Moved; n != 1 {
+	if n := r.snapshot().Counters.Moved; n != 1 {
 		t.Errorf("%d times MOVED", n)
 	}
 }
@@ -236,7 +245,7 @@ func TestOneMovedIsEnough(t *testing.T) {
 // TestAConnectionThatRedirectsToItsOwnNodeIsReplaced lets a node answer MOVED to itself on a
 // connection: the next one serves, and the request with it.
 func TestAConnectionThatRedirectsToItsOwnNodeIsReplaced(t *testing.T) {
-	s := newScene(quietConfig())
+	s := newScene(t, quietConfig())
 	s.script.keyed(opGet, []string{keyOf("a", "k0")}, nil)
 	s.script.add(&request{op: opLocal, wire: wireOf("PING"), local: func([]byte) string {
 		for _, n := range s.cluster.nodes {
@@ -249,7 +258,7 @@ func TestAConnectionThatRedirectsToItsOwnNodeIsReplaced(t *testing.T) {
 	s.script.keyed(opGet, []string{keyOf("a", "k0")}, nil)
 	s.connect()
 	s.turnTo("serve the session", 10*millisecond, s.allDone)
-	if n := s.board.Read().Counters; n.Moved != 1 || n.BackendDials != 2 {
+	if n := s.snapshot().Counters; n.Moved != 1 || n.BackendDials != 2 {
 		t.Errorf("%d times MOVED and %d dials, want 1 and 2", n.Moved, n.BackendDials)
 	}
 }
@@ -272,9 +281,9 @@ func TestShrinkKeepsWhatFails(t *testing.T) {
 // them have a descriptor at a time, and all of them are told.
 func TestBurstTooMany(t *testing.T) {
 	const places, come = 3, 100
-	w := newWorld(1, nil)
 	c := Config{Chunks: 64, Room: 1 << 20, Latency: 10 * microsecond, Lanes: 1, Depth: 1, MaxClients: places, Burst: come, F: Faults{Late: 0.9}}
-	r := newRun(w, c, make(region, regionBytes), nil)
+	r := begin(t, c)
+	w := r.world
 	for range come {
 		c, s := r.newClient()
 		for range 50 {
@@ -285,7 +294,7 @@ func TestBurstTooMany(t *testing.T) {
 		w.after(0, c.connect)
 	}
 	r.play()
-	if n := r.board.Read().Counters.Rejected; n != come-places {
+	if n := r.snapshot().Counters.Rejected; n != come-places {
 		t.Errorf("%d clients were turned away, want %d", n, come-places)
 	}
 }

@@ -17,7 +17,7 @@ func (s *script) do(act func()) {
 // TestContract_ROUTE8_CursorsOfFormerPrimariesAreRefused replaces a primary between two steps
 // of a walk: the cursor leads nowhere, though there are as many primaries as before.
 func TestContract_ROUTE8_CursorsOfFormerPrimariesAreRefused(t *testing.T) {
-	s := newScene(quietConfig())
+	s := newScene(t, quietConfig())
 	s.script.oneScan()
 	s.script.do(func() {
 		s.config.F.Failover = 1 // so that it is no surprise
@@ -38,7 +38,7 @@ func TestContract_ROUTE8_CursorsOfFormerPrimariesAreRefused(t *testing.T) {
 // TestContract_ROUTE8_WalkSeesEveryKey walks in small steps over nodes of which one has no
 // key and one has all that can be.
 func TestContract_ROUTE8_WalkSeesEveryKey(t *testing.T) {
-	s := newScene(quietConfig())
+	s := newScene(t, quietConfig())
 	for _, key := range s.cluster.keys {
 		if s.cluster.owner(slotOf(key)).index != 1 {
 			s.cluster.owner(slotOf(key)).store.put(key, "v")
@@ -67,8 +67,9 @@ func (r *run) ask(write func(s *script)) *client {
 }
 
 // connected is a run in which the worker has connections to all nodes.
-func connected(c Config) *run {
-	r := newRun(newWorld(1, nil), c, make(region, regionBytes), nil)
+func connected(t *testing.T, c Config) *run {
+	t.Helper()
+	r := begin(t, c)
 	r.cluster.start()
 	r.turnUntil(r.world.now + 10*millisecond)
 	first := r.ask(func(s *script) { s.oneWhole(opDbsize) })
@@ -81,7 +82,7 @@ func connected(c Config) *run {
 func TestContract_ROUTE3_HungNodeHoldsUpWhoAsksAll(t *testing.T) {
 	c := quietConfig()
 	c.Sessions, c.Timeout = 10, 500*millisecond
-	r := connected(c)
+	r := connected(t, c)
 	hung := r.cluster.owner(slotOf("{a}"))
 	hung.stallUntil = r.world.now + 10*second
 	all := r.ask(func(s *script) { s.oneWhole(opKeys); s.oneWhole(opDbsize) })
@@ -95,8 +96,8 @@ func TestContract_ROUTE3_HungNodeHoldsUpWhoAsksAll(t *testing.T) {
 		}
 	})
 	r.turnTo("serve the others", 100*millisecond, func() bool { return others.done })
-	if all.got != 0 || r.worker.Census().Joins != 1 {
-		t.Errorf("%s; %+v", all, r.worker.Census())
+	if all.got != 0 || r.census().Joins != 1 {
+		t.Errorf("%s; %+v", all, r.census())
 	}
 	r.turnTo("give up", second, func() bool { return all.got > 0 })
 	if q := all.requests[0]; q.outcome != unknown || len(q.executions) != primaries-1 {
@@ -112,7 +113,7 @@ func TestContract_ROUTE3_HungNodeHoldsUpWhoAsksAll(t *testing.T) {
 func TestClientsLeaveWithABroadcast(t *testing.T) {
 	c := quietConfig()
 	c.Sessions = 20
-	r := connected(c)
+	r := connected(t, c)
 	for _, key := range r.cluster.keys {
 		r.cluster.owner(slotOf(key)).store.put(key, "v")
 	}
@@ -124,7 +125,7 @@ func TestClientsLeaveWithABroadcast(t *testing.T) {
 		leavers = append(leavers, leaver)
 	}
 	r.turnUntil(r.world.now + second)
-	if n := r.worker.Census(); n.Joins != len(leavers) {
+	if n := r.census(); n.Joins != len(leavers) {
 		t.Errorf("%+v, want %d joins", n, len(leavers))
 	}
 	for i, leaver := range leavers {
@@ -135,7 +136,7 @@ func TestClientsLeaveWithABroadcast(t *testing.T) {
 		}
 	}
 	r.turnUntil(r.world.now + 13*second)
-	if n := r.worker.Census(); n.Clients != 0 || n.Joins != len(leavers) {
+	if n := r.census(); n.Clients != 0 || n.Joins != len(leavers) {
 		t.Errorf("%+v, want no client", n)
 	}
 	r.close() // which finds what is left over
@@ -147,7 +148,7 @@ func TestBroadcastWaitsForRoom(t *testing.T) {
 	const most = 32 << 10 // requests on a connection
 	c := quietConfig()
 	c.Sessions, c.Chunks = 3000, 256
-	r := connected(c)
+	r := connected(t, c)
 	hung := r.cluster.nodes[0]
 	hung.stallUntil = r.world.now + 5*second
 	for range most/16 + 100 {
@@ -159,13 +160,13 @@ func TestBroadcastWaitsForRoom(t *testing.T) {
 		flood.depth = 16
 	}
 	r.turnUntil(r.world.now + second)
-	before := r.worker.Census()
+	before := r.census()
 	if before.InFlight < most {
 		t.Errorf("%+v, want %d requests at nodes", before, most)
 	}
 	all := r.ask(func(s *script) { s.oneWhole(opDbsize); s.oneWhole(opFlushall); s.oneWhole(opKeys) })
 	r.turnUntil(r.world.now + second)
-	if n := r.worker.Census(); n.InFlight != before.InFlight || n.Joins != 0 {
+	if n := r.census(); n.InFlight != before.InFlight || n.Joins != 0 {
 		t.Errorf("%+v, want no more requests at nodes than %d", n, before.InFlight)
 	}
 	r.turnTo("serve everybody", 30*second, r.allDone)
@@ -196,14 +197,14 @@ func (r *run) longValues(bytes int) (keys []string) {
 func TestLongRepliesOfTwoNodes(t *testing.T) {
 	c := quietConfig()
 	c.Sessions, c.Room = 10, 16<<10
-	r := connected(c)
+	r := connected(t, c)
 	keys := r.longValues(100_000)
 	reader := r.ask(func(s *script) {
 		s.keyed(opMget, keys, nil)
 		s.keyed(opMget, keys, nil)
 	})
 	r.turnTo("answer the first request", second, func() bool { return reader.got == 1 })
-	r.turnTo("receive a piece of the second reply", second, func() bool { return r.worker.Census().Joins == 1 && r.arena.UsedBytes() > 64<<10 })
+	r.turnTo("receive a piece of the second reply", second, func() bool { return r.census().Joins == 1 && r.used() > 64<<10 })
 	r.config.F.NodeReset = 1 // so that it is no surprise
 	r.cluster.owner(slotOf(keys[0])).breakAll()
 	r.turnTo("serve the session", second, r.allDone)
@@ -219,28 +220,28 @@ func TestCase_L04_JoinedRepliesAreBounded(t *testing.T) {
 	const value, limit, slack = 40_000, 256 << 10, 256 << 10
 	c := quietConfig()
 	c.Sessions, c.HardOutput, c.Room = 10, limit, 16<<10
-	r := connected(c)
+	r := connected(t, c)
 	keys := r.longValues(value)
 	reader := r.ask(func(s *script) { s.keyed(opMget, slices.Repeat(keys, 60), nil) })
 	reader.stubborn = true // it is closed without a word
 	peak := 0
 	r.turnTo("close the client", 10*second, func() bool {
-		peak = max(peak, int(r.arena.UsedBytes()))
+		peak = max(peak, r.used())
 		return reader.done
 	})
-	if n := r.worker.Census(); n.Clients != 0 || reader.got != 0 {
+	if n := r.census(); n.Clients != 0 || reader.got != 0 {
 		t.Errorf("%s; %+v", reader, n)
 	}
 	if peak > limit+slack {
 		t.Errorf("%d bytes were in use, the limit is %d", peak, limit)
 	}
 	r.turnUntil(r.world.now + second)
-	if n := r.board.Read().Counters.OutputClosed; n != 1 {
+	if n := r.snapshot().Counters.OutputClosed; n != 1 {
 		t.Errorf("%d clients were closed at the limit", n)
 	}
 	other := r.ask(func(s *script) { s.keyed(opGet, []string{keyOf("a", "n0")}, nil) })
 	r.turnTo("serve another client", second, func() bool { return other.done })
-	if n := r.board.Read().Counters.BackendLost; n != 0 {
+	if n := r.snapshot().Counters.BackendLost; n != 0 {
 		t.Errorf("%d connections to nodes were lost by it", n)
 	}
 	r.close()

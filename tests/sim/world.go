@@ -22,6 +22,7 @@ type World struct {
 	order  uint64  // of the next event, so that events of one time keep their order
 	hash   uint64  // of everything traced
 	steps  map[string]int
+	actor  int // the worker that goes on now, counted from 1; 0: nodes and clients do
 	log    io.Writer
 }
 
@@ -51,6 +52,7 @@ func (w *World) seconds() float64 { return float64(w.now-second) / float64(secon
 func (w *World) trace(what string, a, b int64, text []byte) {
 	w.steps[what]++
 	w.mix(uint64(w.now))
+	w.mix(uint64(w.actor))
 	for i := range len(what) {
 		w.mix(uint64(what[i]))
 	}
@@ -60,7 +62,7 @@ func (w *World) trace(what string, a, b int64, text []byte) {
 		w.mix(uint64(c))
 	}
 	if w.log != nil {
-		fmt.Fprintf(w.log, "%10.6f %-14s %6d %8d %s\n", w.seconds(), what, a, b, clip(text))
+		fmt.Fprintf(w.log, "%10.6f %d %-14s %6d %8d %s\n", w.seconds(), w.actor, what, a, b, clip(text))
 	}
 }
 
