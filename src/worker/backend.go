@@ -32,6 +32,7 @@ type backend struct {
 	waiters    []ring.Token // sessions held until there is room
 
 	far   *peer        // the worker that has the connection, nil if this one does; see far.go
+	short bool         // listed in peer.short
 	asked bool         // far: to be detached
 	ended bool         // far: the connection is known to be gone
 	lines []ring.Token // of other workers, which have joined it; see line.go
@@ -80,7 +81,7 @@ func (w *Worker) newBackend(n *node, key pipe.Key) *backend {
 	b.swept = 0
 	b.tenure, b.lessee, b.last, b.stopped, b.patience = tenureNone, 0, false, readOn, patience
 	b.waiters, b.lines = b.waiters[:0], b.lines[:0]
-	b.far, b.asked, b.ended = nil, false, false
+	b.far, b.short, b.asked, b.ended = nil, false, false, false
 	n.open++
 	return b
 }
@@ -219,6 +220,7 @@ func (w *Worker) readReplies(b *backend) {
 				}
 			case got == pipe.LastPart:
 				w.counters.BackendReplies++
+				b.asked = false // for the next large one
 				w.deliverPart(b, r, true)
 				w.Arena.Release(r.Frame.Block)
 			default:

@@ -119,7 +119,7 @@ func (w *Worker) handOver(b *backend) {
 	}
 	out.Give(given)
 	if out.Bytes() > 0 {
-		p.wait(b.end.token)
+		p.wait(b)
 		return
 	}
 	w.due.expect(&p.due)

@@ -115,7 +115,7 @@ func (w *Worker) isHeldUp(b *backend) bool {
 	case line.peer.lent < LentBytesMax && line.peer.mayLend():
 		return false
 	}
-	line.peer.wait(b.end.token)
+	line.peer.wait(b)
 	return true
 }
 

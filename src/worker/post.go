@@ -189,10 +189,17 @@ func (p *peer) why(l *letter) string {
 // bytes are those of a letter that was received. They are the peer's, and lent.
 func (p *peer) bytes(l *letter) []byte { return p.post.arenas[p.number].Bytes(l.data) }
 
-// wait lists a pipe for the time when there is room for letters, or less is lent.
-func (p *peer) wait(t ring.Token) {
-	p.short = append(p.short, t)
-	p.out.Short()
+// wait lists a pipe for the time when there is room for letters, and less is lent.
+func (p *peer) wait(b *backend) {
+	if !b.short {
+		b.short = true
+		p.short = append(p.short, b.end.token)
+	}
+}
+
+// mayGoOn says that those who wait can go on.
+func (p *peer) mayGoOn() bool {
+	return len(p.short) > 0 && p.mayLend() && p.lent <= LentBytesMax/2 || len(p.later) > 0 && p.out.HasRoom(1)
 }
 
 // receiveLetters takes back what was lent, goes on with what had no room, and serves what
@@ -205,7 +212,7 @@ func (w *Worker) receiveLetters() {
 			continue
 		}
 		w.settle(p)
-		if len(p.short) > 0 {
+		if p.mayGoOn() {
 			w.goOnWith(p)
 		}
 		if !p.in.Waiting() {
@@ -248,17 +255,25 @@ func (w *Worker) read(p *peer, l *letter) {
 	}
 }
 
-// goOnWith goes on with the pipes that waited for room.
+// goOnWith writes what had no room, and goes on with the pipes that have waited for it.
 func (w *Worker) goOnWith(p *peer) {
-	if !p.mayLend() || p.lent > LentBytesMax/2 {
-		p.out.Short()
+	k := 0
+	for ; k < len(p.later) && p.out.HasRoom(1); k++ {
+		p.lend(p.later[k])
+	}
+	p.later = append(p.later[:0], p.later[k:]...)
+	if len(p.later) > 0 {
 		return
 	}
 	w.waited = append(w.waited[:0], p.short...)
 	p.short = p.short[:0]
 	for _, t := range w.waited {
-		switch b := w.pipes.get(t); {
-		case b == nil:
+		b := w.pipes.get(t)
+		if b == nil {
+			continue
+		}
+		b.short = false
+		switch {
 		case b.far != nil:
 			w.touchPipe(b)
 		case b.stopped == stoppedFar:
@@ -275,16 +290,6 @@ func (w *Worker) sendLetters() {
 		if p.out == nil {
 			continue
 		}
-		k := 0
-		for ; k < len(p.later) && p.out.HasRoom(1); k++ {
-			p.lend(p.later[k])
-		}
-		if k > 0 {
-			p.later = append(p.later[:0], p.later[k:]...)
-		}
-		if len(p.later) > 0 {
-			p.out.Short()
-		}
 		if p.out.Publish() && p.post.bells[p.number].Needed() {
 			w.ring(p)
 		}
@@ -295,10 +300,24 @@ func (w *Worker) ring(p *peer) {
 	w.ops = append(w.ops, ring.Op{Kind: ring.OpBell, Socket: p.post.rings[p.number]})
 }
 
-// sleep announces a wait, and says that it must not block because there are letters.
-func (w *Worker) sleep() (letters bool) {
+// sleep announces a wait, and says that it must not block because there is something to do.
+// The others ring when they see that it is announced; what they did before is seen here.
+func (w *Worker) sleep() (busy bool) {
 	w.Post.bells[w.Number].Sleep()
-	return w.hasLetters()
+	for i := range w.peers {
+		p := &w.peers[i]
+		if p.out == nil {
+			continue
+		}
+		if len(p.short)+len(p.later) > 0 {
+			p.out.Short()
+			w.settle(p)
+		}
+		if p.in.Waiting() || p.mayGoOn() {
+			return true
+		}
+	}
+	return false
 }
 
 // hasLetters says that another worker has written.

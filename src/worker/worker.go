@@ -247,7 +247,7 @@ func (w *Worker) Turn() {
 // letters when it has announced that it waits, and then does not if there are some.
 func (w *Worker) turnRing() int {
 	wait := w.wait()
-	if len(w.peers) == 0 || wait.Deadline == 0 {
+	if len(w.peers) < 2 || wait.Deadline == 0 {
 		return w.Ring.Turn(w.ops, wait, w.events)
 	}
 	if w.sleep() {
