@@ -38,6 +38,9 @@ func Choose(engine string) (kind, why string, err error) {
 	if !features.MinWait {
 		why += "; minimum waits, of Linux 6.12, are replaced by timed ones"
 	}
+	if !features.Message {
+		why += "; messages between rings, which do not work, are replaced by eventfds"
+	}
 	if engine == EngineUring {
 		why = "configured; " + why
 	}

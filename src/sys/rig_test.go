@@ -102,7 +102,7 @@ func openRig(t testing.TB, engine string, o rigOptions) (r *rig, end func()) {
 // beside runs another engine of the same kind on a thread of its own, which does what serve
 // says. join waits for that and closes the other engine.
 func (r *rig) beside(serve func(other *rig)) (other *rig, join func()) {
-	opened, leave, done := make(chan *rig), make(chan struct{}), make(chan struct{})
+	opened, leave, done := make(chan *rig, 1), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
 		other, end := openRig(r.TB, r.engine, r.options)
@@ -111,10 +111,21 @@ func (r *rig) beside(serve func(other *rig)) (other *rig, join func()) {
 		serve(other)
 		<-leave
 	}()
-	return <-opened, func() {
+	return hear(r, opened), func() {
 		close(leave)
-		<-done
+		hear(r, done)
 	}
+}
+
+// hear waits for word from the thread of another rig.
+func hear[T any](t testing.TB, from <-chan T) (word T) {
+	t.Helper()
+	select {
+	case word = <-from:
+	case <-time.After(2 * patience):
+		t.Fatal("no word from the other engine's thread")
+	}
+	return word
 }
 
 // engines are what the conformance tests run against: every engine, and io_uring

@@ -17,6 +17,7 @@ type Features struct {
 	Kernel  string // release, as uname -r prints it
 	MinWait bool   // minimum waits, for the batch window (Linux 6.12)
 	NoArray bool   // submission queue without an index array (Linux 6.6)
+	Message bool   // messages between rings, for bells
 }
 
 // neededOps are the operations the engine cannot do without.
@@ -72,7 +73,11 @@ func probe(f *Features) error {
 	if err := q.probeOps(); err != nil {
 		return err
 	}
-	return q.probeMultishot()
+	if err := q.probeMultishot(); err != nil {
+		return err
+	}
+	f.Message = messageWorks()
+	return nil
 }
 
 func (q *queue) probeOps() error {

@@ -2,7 +2,7 @@
 // binding, made from the same kernel header by other people.
 //
 // Numbers, sizes and offsets of both are read from their sources and compared by name. A
-// ring of giouring's then talks to an engine of ours over one pair of sockets.
+// ring of giouring's then talks to an engine of ours over one pair of sockets, and by messages.
 //
 // The tests need the build tag giouring, and a linker that lets giouring reach into the
 // runtime, which Go 1.23 forbids:

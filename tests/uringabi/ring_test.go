@@ -4,7 +4,10 @@ package uringabi
 
 import (
 	"bytes"
+	"os"
 	"runtime"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 	"unsafe"
@@ -67,6 +70,26 @@ func TestRingsSpeakToEachOther(t *testing.T) {
 	}
 }
 
+// TestRingsWakeEachOther sends a message from our engine to a ring of giouring's, and the
+// same message back.
+func TestRingsWakeEachOther(t *testing.T) {
+	w, o := newWitness(t), newOurs(t)
+	o.Turn([]ring.Op{{Kind: ring.OpBell, Socket: ring.Socket(w.fd)}}, ring.Wait{}, o.events[:])
+	rung, err := w.PeekCQE()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rung.Res != 0 || rung.Flags != 0 {
+		t.Errorf("giouring was rung with %+v", *rung)
+	}
+	message := rung.UserData
+	w.CQESeen(rung)
+	w.do(t, func(e *witness.SubmissionQueueEntry) { e.PrepareMsgRing(int(o.Bell()), 0, message, 0) }, 0)
+	if n := o.Turn(nil, ring.Wait{Deadline: o.Now() + int64(patience)}, o.events[:]); n != 1 || o.events[0].Kind != ring.Woken {
+		t.Errorf("our engine, rung by giouring, has %d events, the first %+v", n, o.events[0])
+	}
+}
+
 // socketpair is a connection whose ends are closed after the rings.
 func socketpair(t *testing.T) (a, b int) {
 	t.Helper()
@@ -84,17 +107,43 @@ func socketpair(t *testing.T) (a, b int) {
 // witnessRing is a ring that giouring has set up.
 type witnessRing struct {
 	*witness.Ring
+	fd   int    // which giouring keeps to itself
 	next uint64 // user data of the next submission
 }
 
 func newWitness(t *testing.T) *witnessRing {
 	t.Helper()
+	before := ringDescriptors(t)
 	r, err := witness.CreateRing(8)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.QueueExit)
-	return &witnessRing{Ring: r, next: 1 << 60}
+	made := slices.DeleteFunc(ringDescriptors(t), func(fd int) bool { return slices.Contains(before, fd) })
+	if len(made) != 1 {
+		t.Fatalf("giouring has opened the rings %v, want one", made)
+	}
+	return &witnessRing{Ring: r, fd: made[0], next: 1 << 60}
+}
+
+// ringDescriptors are the descriptors of all rings of this process.
+func ringDescriptors(t *testing.T) (all []int) {
+	t.Helper()
+	const dir = "/proc/self/fd"
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if what, err := os.Readlink(dir + "/" + e.Name()); err == nil && what == "anon_inode:[io_uring]" {
+			fd, err := strconv.Atoi(e.Name())
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, fd)
+		}
+	}
+	return all
 }
 
 // do carries out one operation, which must have a result of at least least, and returns
