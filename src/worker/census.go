@@ -5,6 +5,7 @@ type Census struct {
 	Clients  int // sessions that are not freed
 	Nodes    int // that may be dialed
 	Pipes    int // connections to nodes, whatever their state
+	Fars     int // of them, those that are another worker's
 	InFlight int // requests with nodes, or queued for one
 	Joins    int // split requests that wait for parts
 	Waiting  int // redirected requests that wait for their next try
@@ -22,7 +23,7 @@ func (w *Worker) Census() Census {
 		}
 	}
 	return Census{
-		Nodes: nodes, Clients: w.clients.live, Pipes: w.pipes.live, InFlight: w.inFlight, Joins: w.joins.live,
+		Nodes: nodes, Clients: w.clients.live, Pipes: w.pipes.live, Fars: w.fars, InFlight: w.inFlight, Joins: w.joins.live,
 		Lines: w.lines.live, Lent: w.lentBlocks(), Waiting: len(w.waiting.list) - len(w.waiting.free), Timers: w.timers.Len(),
 	}
 }

@@ -101,7 +101,7 @@ func (k *cluster) failover() {
 	k.world.trace("failover", int64(n.index), int64(k.failovers), nil)
 	k.former = append(k.former, n.addr)
 	n.addr = netip.AddrPortFrom(n.addr.Addr(), uint16(7000+primaries+k.failovers))
-	n.dials = [coresMax]dialing{}
+	n.dials, n.keepers = [coresMax]dialing{}, [2]*dialing{}
 	clear(n.scripts)
 	if k.world.chance(0.5) {
 		n.breakAll()

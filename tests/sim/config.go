@@ -10,7 +10,8 @@ import (
 // switches its fault off.
 type Config struct {
 	Seed     uint64
-	Workers  int // 0: one
+	Workers  int  // 0: one
+	Shared   bool // connections to nodes: backend-sharding yes
 	Sessions int
 	Requests int // of one session, at most
 	Weights  [opKinds]int
@@ -168,6 +169,7 @@ func NewConfig(seed uint64) Config {
 	}
 	c.theme(rng)
 	c.Workers = pick(1, 1, 1, 2, 2, 3, 3, 4, 4)
+	c.Shared = rng.IntN(3) > 0
 	return c
 }
 
@@ -228,7 +230,7 @@ func (c *Config) String() string {
 	for _, option := range []struct {
 		name string
 		on   bool
-	}{{"password", c.Password}, {"bulky", c.Bulky}, {"cutoff", c.Cutoff}, {"find window", c.FindWindow}} {
+	}{{"shared", c.Shared}, {"password", c.Password}, {"bulky", c.Bulky}, {"cutoff", c.Cutoff}, {"find window", c.FindWindow}} {
 		if option.on {
 			b.WriteString(", " + option.name)
 		}

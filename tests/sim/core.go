@@ -160,9 +160,12 @@ func (r *run) census() (sum worker.Census) {
 		sum.Clients += n.Clients
 		sum.Nodes += n.Nodes
 		sum.Pipes += n.Pipes
+		sum.Fars += n.Fars
 		sum.InFlight += n.InFlight
 		sum.Joins += n.Joins
 		sum.Waiting += n.Waiting
+		sum.Lines += n.Lines
+		sum.Lent += n.Lent
 		sum.Timers += n.Timers
 	}
 	return sum

@@ -45,10 +45,10 @@ func (d *descriptors) clients() (n int) {
 	return n
 }
 
-// open counts what no worker has closed.
+// open counts what no worker has closed, without the bells, which belong to the rings.
 func (d *descriptors) open() (n int) {
 	for _, s := range d.sockets {
-		if s != nil {
+		if s != nil && !s.bell {
 			n++
 		}
 	}

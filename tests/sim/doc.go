@@ -49,6 +49,7 @@
 //     where it is all the time, and its cursors to the node that has given them. (ROUTE8)
 //   - No redirect reaches a client. Errors appear only if the seed has faults that
 //     explain them.
+//   - With shared connections one worker has those of a node and protocol. (PIPE1)
 //   - Workers keep the contract of package ring: one send in flight per socket, a close only
 //     when nothing is armed; and each keeps to its own sockets.
 //   - What nodes receive are well-formed requests. One that has refused a connection is left

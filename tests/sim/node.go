@@ -25,6 +25,7 @@ type node struct {
 	stallUntil  int64
 	downUntil   int64             // answers CLUSTERDOWN
 	dials       [coresMax]dialing // by worker
+	keepers     [2]*dialing       // by protocol: who keeps the shared connection
 }
 
 // dialing is what has become of a worker's dials to a node.
@@ -273,6 +274,7 @@ func (c *nodeConn) connection(name string, words []string) bool {
 			c.proto = 3
 		}
 		c.dials.greetedAt = n.cluster.world.now
+		c.judgeKeeper()
 		if len(words) > 4 && words[2] == "AUTH" && words[4] == nodePassword {
 			c.loggedIn = true
 		}
@@ -290,6 +292,21 @@ func (c *nodeConn) connection(name string, words []string) bool {
 		return true
 	}
 	return false
+}
+
+// judgeKeeper expects all shared connections of a protocol to be one worker's. Those for large
+// requests are nobody's but theirs.
+func (c *nodeConn) judgeKeeper() {
+	n := c.node
+	config := n.cluster.config
+	if !config.Shared || config.Large > 0 {
+		return
+	}
+	keeper := &n.keepers[c.proto-2]
+	if *keeper != nil && *keeper != c.dials {
+		n.cluster.world.fail("two workers have connections to node %d in RESP%d", n.index, c.proto)
+	}
+	*keeper = c.dials
 }
 
 const nodePassword = "node secret"

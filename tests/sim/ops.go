@@ -38,8 +38,12 @@ var opNamesOfRing = [...]string{
 // do carries out one operation.
 func (r *Ring) do(op *ring.Op) {
 	r.world.trace(opNamesOfRing[op.Kind], int64(op.Token), int64(op.Socket), nil)
-	if op.Kind == ring.OpConnect {
+	switch op.Kind {
+	case ring.OpConnect:
 		r.connect(op)
+		return
+	case ring.OpBell:
+		r.ring(op)
 		return
 	}
 	s := r.socketOf(op)
@@ -66,6 +70,15 @@ func (r *Ring) do(op *ring.Op) {
 	case ring.OpClose:
 		r.close(s, op.Token)
 	}
+}
+
+// ring rings the bell of another ring, which takes a moment.
+func (r *Ring) ring(op *ring.Op) {
+	s := r.files.get(op.Socket)
+	if s == nil || !s.bell || s.ring == r {
+		r.world.fail("bell of socket %d, which is none of another worker", op.Socket)
+	}
+	r.world.after(r.world.between(0, 5*microsecond), s.ring.Wake)
 }
 
 // acceptRestMax is how long a worker may rest when accepting has failed.

@@ -23,7 +23,8 @@ type Ring struct {
 	dead   []ring.Token // of sockets closed before
 
 	turns int64
-	woken bool // Wake was called
+	bell  *socket
+	woken bool // Wake was called, or the bell was rung
 	pause pause
 	yield func() // lets the others go on until the pause is over
 
@@ -67,6 +68,7 @@ type socket struct {
 
 	crumbsIn, crumbsOut int // bytes that will still be moved one by one
 
+	bell       bool
 	listens    bool
 	accepts    int        // connections its OpAccept may still take, below 0 any number
 	backlog    []*inbound // connections nobody has accepted
@@ -127,8 +129,8 @@ const turnCPU = 5 * microsecond
 // Wake ends the wait that virtual time is in, or the next one.
 func (r *Ring) Wake() { r.woken = true }
 
-// Bell is not used.
-func (r *Ring) Bell() ring.Socket { return ring.NoSocket }
+// Bell is what the others ring.
+func (r *Ring) Bell() ring.Socket { return r.bell.number }
 
 // pass lets time pass until some time, whatever happens.
 func (r *Ring) pass(until int64) {

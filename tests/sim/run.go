@@ -48,6 +48,7 @@ type run struct {
 	faults  Faults // those that are on now
 	cores   []*core
 	files   descriptors
+	post    *worker.Post
 	cluster *cluster
 	judge   *judge
 	shared  worker.Shared
@@ -104,6 +105,7 @@ func newRun(w *World, c Config, memory []region, m *mutant) *run {
 	r.judge = &judge{world: w, config: &r.config, seen: map[string]bool{}}
 	r.judge.lives = newLives(&r.judge.order)
 	r.cluster = newCluster(w, &r.config, r.judge, &r.faults)
+	r.post = worker.NewPost(c.workers())
 	for i := range c.workers() {
 		r.addCore(memory[i], m)
 	}
@@ -127,6 +129,7 @@ func (r *run) addCore(memory region, m *mutant) {
 	c.ring = &Ring{
 		world: r.world, number: len(r.cores), arena: arena, faults: &r.faults, network: r.cluster, files: &r.files, mutant: m,
 	}
+	c.ring.bell = c.ring.open(&socket{bell: true})
 	c.server = c.ring.listen()
 	r.cores = append(r.cores, c)
 }
@@ -138,7 +141,7 @@ func (r *run) options(on *core) worker.Options {
 	c := &r.config
 	o := worker.Options{
 		Number: on.ring.number, Ring: on.ring, Arena: on.arena, Listeners: []ring.Socket{on.server.number}, Shared: &r.shared, Board: &on.board,
-		Log: slog.New(slog.DiscardHandler),
+		Post: r.post, Log: slog.New(slog.DiscardHandler),
 		Session: session.Env{
 			Limits: resp.Authenticated, FreshLimits: resp.Unauthenticated,
 			Output: session.OutputLimit{Hard: c.HardOutput, Soft: c.SoftOutput, SoftFor: cmp.Or(c.SoftFor, 3600*second)},
@@ -154,6 +157,9 @@ func (r *run) options(on *core) worker.Options {
 	if c.Large > 0 {
 		o.Large = worker.Large{LargeRequestFrom: c.Large / 2, PartsFrom: c.Large / 2, LargeReplyFrom: c.Large, HeavyFrom: c.Large, StreamWindow: c.Large}
 		o.Session.StreamFrom = c.Large
+	}
+	if c.Shared {
+		o.Sharing = worker.SharedPipes
 	}
 	if c.FindWindow {
 		o.FindWindow = &findWindow
@@ -338,8 +344,8 @@ func (r *run) close() {
 	if n := r.shared.Clients.Load(); n != 0 {
 		r.world.fail("%d clients are counted when the workers have finished", n)
 	}
-	if open, pipes := r.files.open(), r.census().Pipes; open != pipes {
-		r.world.fail("%d sockets are open when the workers have finished, and %d pipes", open, pipes)
+	if n := r.census(); r.files.open() != n.Pipes-n.Fars {
+		r.world.fail("%d sockets are open when the workers have finished: %+v", r.files.open(), n)
 	}
 }
 
@@ -366,7 +372,7 @@ func (r *run) settle() {
 		}
 	}
 	left := r.census()
-	if left.Clients+left.InFlight+left.Joins+left.Waiting != 0 || left.Timers != own {
+	if left.Clients+left.InFlight+left.Joins+left.Waiting+left.Lent != 0 || left.Timers != own {
 		r.world.fail("something is left over: %+v, of the timers %d are the workers' own", left, own)
 	}
 	for _, c := range r.cores {

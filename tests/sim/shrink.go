@@ -42,6 +42,7 @@ func Shrink(c Config, fails func(Config) bool) Config {
 var simpler = []func(*Config){
 	func(c *Config) { c.Workers = 1 },
 	func(c *Config) { c.Workers = max(1, c.Workers-1) },
+	func(c *Config) { c.Shared = false },
 	func(c *Config) { c.Sessions = max(1, c.Sessions/2) },
 	func(c *Config) { c.Sessions = max(1, c.Sessions-1) },
 	func(c *Config) { c.Requests = max(1, c.Requests/2) },

@@ -60,7 +60,12 @@ func checkRarePaths(t *testing.T, counted *stats.Counters, steps map[string]int)
 			t.Errorf("no %s in %d seeds", what, *seeds)
 		}
 	}
-	for _, what := range []string{"recv-stop", "failover", "migrated", "abort", "stop", "map", "loaded", "walked", "walk-given-up"} {
+	for what, n := range map[string]uint64{"requests handed over": counted.HandedOver, "replies handed back": counted.HandedBack} {
+		if n < uint64(*seeds) {
+			t.Errorf("%d %s in %d seeds", n, what, *seeds)
+		}
+	}
+	for _, what := range []string{"bell", "recv-stop", "failover", "migrated", "abort", "stop", "map", "loaded", "walked", "walk-given-up"} {
 		if steps[what] == 0 {
 			t.Errorf("no step %q in %d seeds", what, *seeds)
 		}
