@@ -137,8 +137,8 @@ func (w *Worker) farReplies(p *peer, l *letter) {
 		w.losePipe(b, "out of memory for a reply")
 		return
 	}
-	if b.node.failures > 0 {
-		b.node.reachable()
+	if b.Replies() == 0 {
+		b.node.failures = 0 // but a pause that has begun meanwhile is kept
 	}
 	w.replied(b, data)
 }
