@@ -215,6 +215,7 @@ func (w *Worker) readReplies(b *backend) {
 			switch {
 			case isLine(r.Owner):
 				if !w.handBack(r.Owner, r.Bytes, 1) {
+					w.askedBy(&r.Request, true)
 					w.losePipe(b, "out of memory for a reply")
 					return
 				}
