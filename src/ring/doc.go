@@ -28,6 +28,8 @@
 //     the worker. A RecvEnded with ErrNoBuffers means that all chunks were in use:
 //     the operation may be given again at once, and takes effect when chunks are
 //     back, in the order given.
+//   - An accepted socket that has had no operation yet may be given to the engine of another
+//     worker. It belongs to the engine that is given the first operation on it, until Close.
 //   - OpBell is Wake from another engine, for the price of one more operation of a turn. What
 //     the ringing thread has written before the Turn is seen by the other behind its Woken
 //     event, which counts as one of the events a wait gathers. The engines of a process are

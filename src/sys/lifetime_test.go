@@ -110,40 +110,7 @@ func TestLostCancellationIsRepeated(t *testing.T) {
 	r.finish(s, sessionToken, false)
 }
 
-// A socket accepted by one engine may serve in another; the first may then meet its
-// number again.
-func TestSocketMovesToAnotherEngine(t *testing.T) {
-	for _, pairing := range [][2]string{{EngineUring, EngineUring}, {EngineEpoll, EngineEpoll}, {EngineUring, EngineEpoll}, {EngineEpoll, EngineUring}} {
-		t.Run(pairing[0]+" to "+pairing[1], func(t *testing.T) {
-			from, to := newRig(t, pairing[0], rigOptions{}), newRig(t, pairing[1], rigOptions{})
-			l, addr := from.listen(loopback, listenerToken)
-			s, peer := from.connectTo(addr)
-			for range 3 {
-				to.arm(s, sessionToken)
-				write(to, peer, []byte("ab"))
-				if got := to.receive(sessionToken, 2); string(got) != "ab" {
-					to.Fatalf("received %q", got)
-				}
-				to.send(s, sessionToken, []byte("c"))
-				readFull(to, peer, 1)
-
-				from.give(ring.Op{Kind: ring.OpAcceptStop, Socket: l})
-				from.await(ring.AcceptEnded, listenerToken)
-				peer = dial(from, addr)
-				to.finish(s, sessionToken, true)
-				from.give(ring.Op{Kind: ring.OpAccept, Socket: l, Token: listenerToken})
-				if e := from.await(ring.Accepted, listenerToken); e.Socket != s {
-					t.Fatalf("socket %d, the freed number is %d", e.Socket, s)
-				}
-			}
-			from.finish(s, sessionToken, false)
-			from.nothingElse()
-			to.nothingElse()
-		})
-	}
-}
-
-// So may a listener, of which each engine wants another mode.
+// A listener may move to another engine; each wants another mode of it.
 func TestListenerMovesToAnotherEngine(t *testing.T) {
 	uring, epoll := newRig(t, EngineUring, rigOptions{}), newRig(t, EngineEpoll, rigOptions{})
 	l, err := Listen(loopback, ListenOptions{})

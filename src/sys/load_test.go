@@ -186,33 +186,45 @@ type echo struct {
 }
 
 // echoWorker sends back what it receives, by reference, and closes what its peers
-// close: the smallest worker there is.
+// close: the smallest worker there is. It serves what it accepts, and what is handed to
+// it before its bell is rung.
 type echoWorker struct {
 	*rig
+	handed   chan ring.Socket
 	sessions []*echo
+	served   int
 	open     int
 }
 
 func (w *echoWorker) run(total int) {
-	for served := 0; served < total || w.open > 0; {
+	for w.served < total || w.open > 0 {
 		n := w.Turn(w.ops, ring.Wait{Deadline: Now() + int64(patience), Min: 16, Window: 200_000}, w.events)
 		if n == 0 {
-			w.Fatalf("nothing happens with %d of %d served, %d open", served, total, w.open)
+			w.Fatalf("nothing happens with %d of %d served, %d open", w.served, total, w.open)
 		}
 		w.ops = w.ops[:0]
 		for i := range w.events[:n] {
-			if e := &w.events[i]; e.Kind == ring.Accepted {
-				token := ring.MakeToken(ring.KindSession, 0, uint32(len(w.sessions)))
-				w.sessions = append(w.sessions, &echo{socket: e.Socket, armed: true})
-				w.arm(e.Socket, token)
-				served++
-				w.open++
-			} else {
+			switch e := &w.events[i]; e.Kind {
+			case ring.Accepted:
+				w.serve(e.Socket)
+			case ring.Woken:
+				for n := len(w.handed); n > 0; n-- {
+					w.serve(<-w.handed)
+				}
+			default:
 				w.step(w.sessions[e.Token.Index()], e)
 			}
 		}
 	}
 	w.turn(ring.Wait{}) // the last ones are closed
+}
+
+func (w *echoWorker) serve(s ring.Socket) {
+	token := ring.MakeToken(ring.KindSession, 0, uint32(len(w.sessions)))
+	w.sessions = append(w.sessions, &echo{socket: s, armed: true})
+	w.arm(s, token)
+	w.served++
+	w.open++
 }
 
 func (w *echoWorker) step(s *echo, e *ring.Event) {
