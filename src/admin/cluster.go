@@ -45,8 +45,8 @@ func (s *Server) node(q *Query) virtualNode {
 	n.isName = end.Host != "" && err != nil
 	if err == nil && addr.IsUnspecified() {
 		n.host = ""
-		if q.Local.IsValid() {
-			n.host = q.Local.Addr().Unmap().String()
+		if q.Self.Local.IsValid() {
+			n.host = q.Self.Local.Addr().Unmap().String()
 		}
 	}
 	return n

@@ -12,6 +12,7 @@ import (
 
 var (
 	valkey91 = command.Version{Engine: "valkey", Major: 9, Minor: 1}
+	redis80  = command.Version{Engine: "redis", Major: 8, Minor: 0}
 	redis70  = command.Version{Engine: "redis", Major: 7, Minor: 0}
 )
 
@@ -158,7 +159,7 @@ func TestContract_ROUTE9_AddressCanBeDialled(t *testing.T) {
 		{"", "", "", ":7979@17979"},
 	} {
 		r := newRig(t, valkey91, c.options)
-		r.local, _ = netip.ParseAddrPort(c.local)
+		r.self.Local, _ = netip.ParseAddrPort(c.local)
 		if got := strings.Fields(bulk(t, r.bytes("CLUSTER", "NODES")))[1]; got != c.nodes {
 			t.Errorf("%q at %s: CLUSTER NODES has %q, want %q", c.options, c.local, got, c.nodes)
 		}

@@ -8,7 +8,7 @@ import (
 	"mithril/src/resp"
 )
 
-const errSyntax = "-ERR syntax error\r\n"
+const errSyntax = "ERR syntax error"
 
 // command answers COMMAND: the rows of everything that a client may call (ROUTE10).
 func (s *Server) command(dst []byte, q *Query) []byte { return q.Table.AppendList(dst, q.Proto) }
@@ -52,5 +52,5 @@ func (s *Server) commandList(dst []byte, q *Query) []byte {
 			return q.Table.AppendNames(dst, func(c *command.Command) bool { return keeps(c, q.Arg(4)) })
 		}
 	}
-	return append(dst, errSyntax...)
+	return resp.AppendError(dst, errSyntax)
 }

@@ -28,7 +28,7 @@ func TestContract_ROUTE10_CommandAsOnServers(t *testing.T) {
 		}
 		for _, about := range []string{"INFO", "DOCS"} {
 			unknown := real.bytes("COMMAND", about, "nosuch", "get")
-			for _, name := range []string{"multi", "WAIT", "client|list", "shutdown"} {
+			for _, name := range []string{"multi", "WAIT", "client|kill", "shutdown"} {
 				request := []string{"COMMAND", about, name, "get"}
 				equal(t, request, own.bytes(request...), unknown)
 			}
@@ -108,7 +108,7 @@ func TestContract_ROUTE10_KeysAsOnServers(t *testing.T) {
 				equal(t, request, own.bytes(request...), real.bytes(request...))
 			}
 			unknown := real.bytes("COMMAND", about, "nosuch", "x")
-			for _, line := range []string{"MULTI x", "BLPOP k 0", "SHUTDOWN x", "CLIENT LIST"} {
+			for _, line := range []string{"MULTI x", "BLPOP k 0", "SHUTDOWN x", "CLIENT KILL"} {
 				request := append([]string{"COMMAND", about}, strings.Fields(line)...)
 				equal(t, request, own.bytes(request...), unknown)
 			}

@@ -1,9 +1,9 @@
-// Package admin answers the commands that concern the process, not one session: COMMAND, CONFIG GET, CLUSTER, INFO, LATENCY, ROLE and TIME.
-// A Server builds each reply from snapshots that others publish; it changes nothing, waits for nothing and asks nobody.
+// Package admin answers the commands that concern the process, not one session: COMMAND, CONFIG GET, CLUSTER, INFO, CLIENT LIST, LATENCY,
+// ROLE and TIME. A Server builds each reply from what others publish; it changes nothing and waits for nothing.
 //
 //	worker -- Query --> Server.Answer -- by Command.Name --> method --> reply in q.Proto
 //	                      |
-//	                      +-- Conf, Map, Boards, CPU, Clock
+//	                      +-- Conf, Map, CPU, Clock
 //
 // The cluster that CLUSTER describes (ROUTE9) is one virtual node: a primary that owns every slot, at the address that
 // clients are to connect to. Its id and its shard's id are digests of conf.Config.Announce, so they survive restarts. Two

@@ -12,8 +12,7 @@ import (
 	"mithril/src/command"
 	"mithril/src/conf"
 	"mithril/src/resp"
-	"mithril/src/ring"
-	"mithril/src/session"
+
 	"mithril/src/stats"
 	"mithril/src/topology"
 	"mithril/tools/testbed"
@@ -95,15 +94,14 @@ func (p *peer) bytes(words ...string) string {
 // rig is a Server whose surroundings the test sets.
 type rig struct {
 	*Server
-	t      *testing.T
-	table  *command.Table
-	proto  resp.Proto
-	client *session.Session
-	local  netip.AddrPort
-	now    int64
-	worker int
-	own    stats.Snapshot
-	slots  *topology.Snapshot // what Map returns
+	t     *testing.T
+	table *command.Table
+	proto resp.Proto
+	self  Client
+	now   int64
+	slots *topology.Snapshot // what Map returns
+
+	workers []tellingWorker
 }
 
 // newRig makes a Server for nodes of version v with a complete map. options are those of
@@ -122,9 +120,8 @@ func newRig(t *testing.T, v command.Version, options string) *rig {
 	}
 	r.Server = &Server{Conf: c, RunID: strings.Repeat("a", 40), PID: 4321, OS: "Linux 6.1 x86_64"}
 	r.Map = func() *topology.Snapshot { return r.slots }
-	r.local = netip.MustParseAddrPort("127.0.0.1:7979")
-	r.client = &session.Session{}
-	r.client.Init(&session.Env{}, ring.MakeToken(ring.KindSession, 0, 0), 1, netip.MustParseAddrPort("127.0.0.1:50000"), 0)
+	r.self.Local = netip.MustParseAddrPort("127.0.0.1:7979")
+	r.workers = make([]tellingWorker, 1)
 	return r
 }
 
@@ -146,9 +143,35 @@ func (r *rig) bytes(words ...string) string {
 	if problem != command.OK {
 		r.t.Fatalf("%q: %s", words, command.AppendProblem(nil, problem, c, frame, args))
 	}
-	return string(r.Answer(nil, &Query{
-		Command: c, Frame: frame, Args: args, Proto: r.proto, Client: r.client, Local: r.local, Table: r.table, Now: r.now, Worker: r.worker, Own: r.own,
-	}))
+	reply, survey := r.Answer(nil, &Query{
+		Command: c, Frame: frame, Args: args, Proto: r.proto, Self: r.self, Table: r.table, Now: r.now, Workers: len(r.workers),
+	})
+	if survey == nil {
+		return string(reply)
+	}
+	clear(frame) // what is not the survey's own is gone by then
+	var visits sync.WaitGroup
+	for i := range r.workers {
+		visits.Go(func() { survey.Visit(i, &r.workers[i]) })
+	}
+	visits.Wait()
+	return string(survey.AppendReply(reply))
+}
+
+// tellingWorker tells a survey what the test wants it to.
+type tellingWorker struct {
+	counted stats.Snapshot
+	clients []Client
+}
+
+func (w *tellingWorker) Snapshot() stats.Snapshot { return w.counted }
+
+func (w *tellingWorker) EachClient(f func(*Client)) {
+	for i := range w.clients {
+		c := w.clients[i]
+		f(&c)
+		c = Client{}
+	}
 }
 
 // arguments are the arguments of a whole request.

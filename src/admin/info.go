@@ -14,36 +14,62 @@ import (
 // section is a part of INFO.
 type section struct {
 	title  string // asked for in any case
-	append func(s *Server, b *strings.Builder, q *Query)
+	append func(i *info, b *strings.Builder)
 }
 
-// sections are all parts of INFO in the order in which servers have them.
+// sections are all parts of INFO in the order in which servers have them, and behind them the proxy's own.
 var sections = []section{
-	{"Server", (*Server).infoServer},
-	{"Clients", (*Server).infoClients},
-	{"Persistence", (*Server).infoPersistence},
-	{"Stats", (*Server).infoStats},
-	{"Replication", (*Server).infoReplication},
-	{"CPU", (*Server).infoCPU},
-	{"Cluster", (*Server).infoCluster},
+	{"Server", (*info).server},
+	{"Clients", (*info).clients},
+	{"Persistence", (*info).persistence},
+	{"Stats", (*info).stats},
+	{"Replication", (*info).replication},
+	{"CPU", (*info).cpu},
+	{"Cluster", (*info).cluster},
+	{"Mithril", (*info).mithril},
 }
 
-// info answers INFO [section ...] (OBS1). Sections come in their order, each once; a name
-// that is none of them adds nothing.
-func (s *Server) info(dst []byte, q *Query) []byte {
+// info is the survey of INFO: each worker tells what it has counted.
+type info struct {
+	*Server
+	proto resp.Proto
+	asked []section
+	nodes topology.Server
+	now   int64            // ns
+	parts []stats.Snapshot // by worker
+	total stats.Snapshot
+}
+
+// info begins INFO [section ...] (OBS1). Sections come in their order, each once; a name that is none of
+// them adds nothing.
+func (s *Server) info(dst []byte, q *Query) ([]byte, Survey) {
+	i := &info{Server: s, proto: q.Proto, nodes: s.nodes(q), now: q.Now, parts: make([]stats.Snapshot, q.Workers)}
 	names := q.rest(1)
-	var b strings.Builder
-	for i := range sections {
-		if !isAsked(names, sections[i].title) {
-			continue
+	for _, section := range sections {
+		if isAsked(names, section.title) {
+			i.asked = append(i.asked, section)
 		}
+	}
+	return dst, i
+}
+
+// Visit notes what a worker has counted.
+func (i *info) Visit(number int, w Worker) { i.parts[number] = w.Snapshot() }
+
+// AppendReply writes the sections that were asked for.
+func (i *info) AppendReply(dst []byte) []byte {
+	for k := range i.parts {
+		i.total.Add(&i.parts[k])
+	}
+	var b strings.Builder
+	for _, section := range i.asked {
 		if b.Len() > 0 {
 			b.WriteString("\r\n")
 		}
-		b.WriteString("# " + sections[i].title + "\r\n")
-		sections[i].append(s, &b, q)
+		b.WriteString("# " + section.title + "\r\n")
+		section.append(i, &b)
 	}
-	return resp.AppendVerbatim(dst, q.Proto, "txt", b.String())
+	return resp.AppendVerbatim(dst, i.proto, "txt", b.String())
 }
 
 // isAsked says whether the names ask for a section; without names every section is.
@@ -78,44 +104,37 @@ func (s *Server) nodes(q *Query) topology.Server {
 }
 
 // infoServer describes the proxy as a node of the version that HELLO tells.
-func (s *Server) infoServer(b *strings.Builder, q *Query) {
-	nodes := s.nodes(q)
-	uptimeSecs := q.Now / 1e9
+func (i *info) server(b *strings.Builder) {
+	nodes, uptimeSecs := i.nodes, i.now/1e9
 	fmt.Fprintf(b, "redis_version:%v\r\n", nodes.RedisVersion)
 	if nodes.Engine == topology.EngineValkey {
 		fmt.Fprintf(b, "server_name:%s\r\nvalkey_version:%v\r\nserver_mode:cluster\r\n", nodes.Engine, nodes.Version)
 	}
 	b.WriteString("redis_mode:cluster\r\n")
 	fmt.Fprintf(b, "mithril_version:%s\r\n", version.Number)
-	fmt.Fprintf(b, "os:%s\r\n", s.OS)
+	fmt.Fprintf(b, "os:%s\r\n", i.OS)
 	fmt.Fprintf(b, "arch_bits:%d\r\n", strconv.IntSize)
-	fmt.Fprintf(b, "process_id:%d\r\n", s.PID)
-	fmt.Fprintf(b, "run_id:%s\r\n", s.RunID)
-	fmt.Fprintf(b, "tcp_port:%d\r\n", s.Conf.Port)
+	fmt.Fprintf(b, "process_id:%d\r\n", i.PID)
+	fmt.Fprintf(b, "run_id:%s\r\n", i.RunID)
+	fmt.Fprintf(b, "tcp_port:%d\r\n", i.Conf.Port)
 	fmt.Fprintf(b, "uptime_in_seconds:%d\r\n", uptimeSecs)
 	fmt.Fprintf(b, "uptime_in_days:%d\r\n", uptimeSecs/(24*60*60))
-	fmt.Fprintf(b, "config_file:%s\r\n", s.Conf.ConfFile)
-	fmt.Fprintf(b, "io_engine:%s\r\n", s.Engine)
-	fmt.Fprintf(b, "worker_threads:%d\r\n", s.Conf.WorkerThreads)
+	fmt.Fprintf(b, "config_file:%s\r\n", i.Conf.ConfFile)
 }
 
-func (s *Server) infoClients(b *strings.Builder, q *Query) {
-	fmt.Fprintf(b, "connected_clients:%d\r\n", s.total(q).Clients)
-	fmt.Fprintf(b, "maxclients:%d\r\n", s.MaxClients)
+func (i *info) clients(b *strings.Builder) {
+	fmt.Fprintf(b, "connected_clients:%d\r\n", i.total.Clients)
+	fmt.Fprintf(b, "maxclients:%d\r\n", i.MaxClients)
 }
 
-// infoPersistence is there for clients that wait for loading:0 before they begin.
-func (s *Server) infoPersistence(b *strings.Builder, _ *Query) {
+// persistence is there for clients that wait for loading:0 before they begin.
+func (i *info) persistence(b *strings.Builder) {
 	b.WriteString("loading:0\r\nasync_loading:0\r\n")
 }
 
-func (s *Server) infoStats(b *strings.Builder, q *Query) {
-	total := s.total(q)
-	c := total.Counters
-	for _, field := range []struct {
-		name  string
-		value uint64
-	}{
+func (i *info) stats(b *strings.Builder) {
+	c := &i.total.Counters
+	for _, f := range []field{
 		{"total_connections_received", c.Connections},
 		{"total_commands_processed", c.Commands},
 		{"total_net_input_bytes", c.NetInput},
@@ -128,45 +147,38 @@ func (s *Server) infoStats(b *strings.Builder, q *Query) {
 		{"writers_exited", c.WritersExited},
 		{"sessions_closed", c.Closed},
 		{"client_output_buffer_limit_disconnections", c.OutputClosed},
-		{"batch_window_usecs", uint64(total.Window / 1000)},
+		{"batch_window_usecs", uint64(i.total.Window / 1000)},
 		{"window_probes", c.WindowProbes},
 		{"window_keeps", c.WindowKeeps},
 		{"window_reverts", c.WindowReverts},
 	} {
-		fmt.Fprintf(b, "%s:%d\r\n", field.name, field.value)
+		f.append(b)
 	}
 }
 
-// infoReplication describes a primary without replicas, as ROLE does.
-func (s *Server) infoReplication(b *strings.Builder, _ *Query) {
+// field is a number of INFO.
+type field struct {
+	name  string
+	value uint64
+}
+
+func (f field) append(b *strings.Builder) { fmt.Fprintf(b, "%s:%d\r\n", f.name, f.value) }
+
+// replication describes a primary without replicas, as ROLE does.
+func (i *info) replication(b *strings.Builder) {
 	b.WriteString("role:master\r\nconnected_slaves:0\r\nmaster_repl_offset:0\r\n")
 }
 
-func (s *Server) infoCPU(b *strings.Builder, _ *Query) {
+func (i *info) cpu(b *strings.Builder) {
 	var sys, user float64
-	if s.CPU != nil {
-		sys, user = s.CPU()
+	if i.CPU != nil {
+		sys, user = i.CPU()
 	}
 	fmt.Fprintf(b, "used_cpu_sys:%.6f\r\nused_cpu_user:%.6f\r\n", sys, user)
 }
 
-func (s *Server) infoCluster(b *strings.Builder, q *Query) {
-	total := s.total(q)
+func (i *info) cluster(b *strings.Builder) {
 	b.WriteString("cluster_enabled:1\r\n")
-	fmt.Fprintf(b, "backend_conns:%d\r\n", total.Backends)
-	fmt.Fprintf(b, "private_conns:%d\r\n", total.Private)
-}
-
-// total adds up what the workers show.
-func (s *Server) total(q *Query) stats.Snapshot {
-	sum := q.Own
-	for i, board := range s.Boards {
-		if i != q.Worker {
-			last := board.Read()
-			sum.Add(&last)
-		}
-	}
-	return sum
 }
 
 // role answers ROLE as a primary without replicas.

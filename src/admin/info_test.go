@@ -65,11 +65,15 @@ func parseInfo(t *testing.T, reply string) parsedInfo {
 
 // ownFields are the fields that no server has.
 var ownFields = []string{
-	"Server/mithril_version", "Server/redis_mode", "Server/io_engine", "Server/worker_threads", "Stats/client_output_buffer_limit_disconnections",
-	"Cluster/backend_conns", "Cluster/private_conns", "Stats/redirections", "Stats/redirect_waits", "Stats/readers_exited",
+	"Server/mithril_version", "Server/redis_mode", "Stats/client_output_buffer_limit_disconnections", "Stats/redirections", "Stats/redirect_waits", "Stats/readers_exited",
 	"Stats/writers_exited", "Stats/sessions_closed", "Stats/batch_window_usecs", "Stats/window_probes", "Stats/window_keeps",
-	"Stats/window_reverts",
+	"Stats/window_reverts", "Mithril/io_engine", "Mithril/worker_threads", "Mithril/backend_conns_per_node", "Mithril/backend_sharding",
+	"Mithril/slave_mode", "Mithril/reply_cache", "Mithril/worker_commands", "Mithril/backend_conns", "Mithril/private_conns",
+	"Mithril/backend_sends", "Mithril/backend_replies",
 }
+
+// ownSection is the section that no server has.
+const ownSection = "Mithril"
 
 // TestContract_OBS1_InfoAsOnServers: the sections asked for come as a server orders them,
 // their fields are fields that it has, and what is fixed has its value.
@@ -80,6 +84,9 @@ func TestContract_OBS1_InfoAsOnServers(t *testing.T) {
 			"info all", "INFO everything", "INFO Cluster replication persistence",
 		} {
 			got, want := parseInfo(t, own.bytes(fields(request)...)), parseInfo(t, real.bytes(fields(request)...))
+			if last := len(got.titles) - 1; last > 0 && got.titles[last] == ownSection {
+				got.titles = got.titles[:last] // behind all others
+			}
 			titles := slices.DeleteFunc(want.titles, func(title string) bool {
 				return !slices.ContainsFunc(sections, func(s section) bool { return s.title == title })
 			})
@@ -134,7 +141,7 @@ func TestContract_OBS1_Fields(t *testing.T) {
 	r.Engine, r.MaxClients = "epoll", 90 // fewer than are configured
 	r.now = 90_061_000_000_000           // a day, an hour, a minute and a second
 	r.CPU = func() (sys, user float64) { return 1.5, 2.25 }
-	r.own = stats.Snapshot{Clients: 3, Backends: 26, Private: 27, Window: 125_999, Counters: stats.Counters{
+	r.workers[0].counted = stats.Snapshot{Clients: 3, Backends: 26, Private: 27, Window: 125_999, Counters: stats.Counters{
 		Connections: 11, Commands: 12, NetInput: 13, NetOutput: 14, ErrorReplies: 15, Rejected: 16, Redirections: 17, RedirectWaits: 18,
 		ReadersExited: 19, WritersExited: 20, Closed: 21, WindowProbes: 22, WindowKeeps: 23, WindowReverts: 24, OutputClosed: 25,
 	}}
@@ -148,8 +155,8 @@ func TestContract_OBS1_Fields(t *testing.T) {
 		"Stats/total_net_output_bytes": "14", "Stats/total_error_replies": "15", "Stats/rejected_connections": "16",
 		"Stats/redirections": "17", "Stats/redirect_waits": "18", "Stats/readers_exited": "19", "Stats/writers_exited": "20",
 		"Stats/sessions_closed": "21", "Stats/batch_window_usecs": "125", "Stats/window_probes": "22", "Stats/window_keeps": "23",
-		"Stats/window_reverts": "24", "Stats/client_output_buffer_limit_disconnections": "25", "Cluster/backend_conns": "26", "Cluster/private_conns": "27",
-		"Server/io_engine": "epoll", "Server/worker_threads": "5", "Clients/maxclients": "90", "Cluster/cluster_enabled": "1", "Replication/role": "master", "Persistence/loading": "0",
+		"Stats/window_reverts": "24", "Stats/client_output_buffer_limit_disconnections": "25", "Mithril/backend_conns": "26", "Mithril/private_conns": "27",
+		"Mithril/io_engine": "epoll", "Mithril/worker_threads": "1", "Clients/maxclients": "90", "Cluster/cluster_enabled": "1", "Replication/role": "master", "Persistence/loading": "0",
 	} {
 		if value, found := got[name]; !found || value != want {
 			t.Errorf("%s is %q, want %q", name, value, want)
@@ -164,26 +171,38 @@ func TestContract_OBS1_Fields(t *testing.T) {
 	}
 }
 
-// TestContract_OBS1_TotalsOverWorkers: what the boards show is added up, but the worker
-// that asks counts with what it knows of itself.
+// TestContract_OBS1_TotalsOverWorkers: what the workers have counted is added up, and told apart where that says more.
 func TestContract_OBS1_TotalsOverWorkers(t *testing.T) {
 	r := newRig(t, redis70, "")
-	for i := range 3 {
-		board := &stats.Board{}
-		board.Publish(&stats.Snapshot{Clients: 1 << i, Backends: 4 << i, Private: 2 << i, Window: int64(i) * 125_000, Counters: stats.Counters{Commands: 100 << i}})
-		r.Boards = append(r.Boards, board)
+	r.workers = make([]tellingWorker, 3)
+	for i := range r.workers {
+		r.workers[i].counted = stats.Snapshot{
+			Clients: 1 << i, Backends: 4 << i, Private: 2 << i, Window: int64(i) * 125_000, Counters: stats.Counters{Commands: 100 << i},
+		}
 	}
-	r.worker = 1
-	r.own = stats.Snapshot{Clients: 50, Backends: 70, Private: 60, Counters: stats.Counters{Commands: 7000}}
 	got := parseInfo(t, r.bytes("INFO")).fields
-	if usecs := got["Stats/batch_window_usecs"]; usecs != "250" {
-		t.Errorf("batch_window_usecs %s, want the longest of the workers', 250", usecs)
+	for name, want := range map[string]string{
+		"Clients/connected_clients": "7", "Stats/total_commands_processed": "700", "Mithril/backend_conns": "28", "Mithril/private_conns": "14",
+		"Mithril/worker_threads": "3", "Mithril/worker_commands": "100,200,400",
+		"Stats/batch_window_usecs": "250", // the longest
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %q, want %q", name, got[name], want)
+		}
 	}
-	if clients, commands := got["Clients/connected_clients"], got["Stats/total_commands_processed"]; clients != "55" || commands != "7500" {
-		t.Errorf("clients %s, commands %s, want 55 and 7500", clients, commands)
-	}
-	if all, private := got["Cluster/backend_conns"], got["Cluster/private_conns"]; all != "90" || private != "70" {
-		t.Errorf("%s connections to nodes, %s not shared, want 90 and 70", all, private)
+}
+
+// TestContract_OBS1_Settings: what a setting makes of the process.
+func TestContract_OBS1_Settings(t *testing.T) {
+	for options, want := range map[string][4]string{
+		"": {"1", "no", "off", "no"},
+		"--backend-conns 3 --backend-sharding yes": {"3", "yes", "off", "no"},
+	} {
+		f := parseInfo(t, newRig(t, redis70, options).bytes("INFO", "mithril")).fields
+		got := [4]string{f["Mithril/backend_conns_per_node"], f["Mithril/backend_sharding"], f["Mithril/slave_mode"], f["Mithril/reply_cache"]}
+		if got != want {
+			t.Errorf("%q: %q, want %q", options, got, want)
+		}
 	}
 }
 
@@ -215,11 +234,9 @@ func TestContract_PROTO3_InfoVersion(t *testing.T) {
 // TestAnswersAtTheSameTime lets the race detector look at workers that ask together.
 func TestAnswersAtTheSameTime(t *testing.T) {
 	r := newRig(t, valkey91, "")
-	for range 4 {
-		r.Boards = append(r.Boards, &stats.Board{})
-	}
+	r.workers = make([]tellingWorker, 4)
 	want := map[string]string{}
-	requests := []string{"INFO", "CLUSTER SLOTS", "CONFIG GET *", "COMMAND INFO get", "ROLE"}
+	requests := []string{"INFO", "CLIENT LIST", "CLUSTER SLOTS", "CONFIG GET *", "COMMAND INFO get", "ROLE"}
 	for _, request := range requests {
 		want[request] = r.bytes(fields(request)...)
 	}

@@ -1,12 +1,8 @@
 package admin
 
 import (
-	"net/netip"
-
 	"mithril/src/command"
 	"mithril/src/resp"
-	"mithril/src/session"
-	"mithril/src/stats"
 )
 
 // Query is a request that is answered from what the process knows.
@@ -15,12 +11,10 @@ type Query struct {
 	Frame   []byte
 	Args    []resp.Arg // Args[0] is the name
 	Proto   resp.Proto
-	Client  *session.Session
-	Local   netip.AddrPort // where the client has reached the proxy; not valid if it is gone
+	Self    Client // who asks
 	Table   *command.Table
-	Now     int64          // ns since the process started, on the workers' clock
-	Worker  int            // number of the worker that asks
-	Own     stats.Snapshot // of that worker, newer than its board
+	Now     int64 // ns since the process started, on the workers' clock
+	Workers int   // how many there are
 }
 
 // Arg is argument i.

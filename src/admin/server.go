@@ -3,7 +3,6 @@ package admin
 import (
 	"mithril/src/command"
 	"mithril/src/conf"
-	"mithril/src/stats"
 	"mithril/src/topology"
 )
 
@@ -20,8 +19,6 @@ type Server struct {
 	MaxClients int64
 	// Map returns the current map, nil before the first.
 	Map func() *topology.Snapshot
-	// Boards are what the workers publish of themselves, by worker number.
-	Boards []*stats.Board
 
 	// The functions below may be nil: what they tell is then not known.
 
@@ -33,6 +30,7 @@ type Server struct {
 
 // answers are the commands that Server answers, by their full names.
 var answers = map[string]func(s *Server, dst []byte, q *Query) []byte{
+	"client|info":                   (*Server).clientInfo,
 	"command":                       (*Server).command,
 	"command|count":                 (*Server).commandCount,
 	"command|info":                  (*Server).commandInfo,
@@ -52,7 +50,6 @@ var answers = map[string]func(s *Server, dst []byte, q *Query) []byte{
 	"cluster|shards":                (*Server).clusterShards,
 	"cluster|slaves":                (*Server).clusterReplicas,
 	"cluster|slots":                 (*Server).clusterSlots,
-	"info":                          (*Server).info,
 	"latency|doctor":                (*Server).latencyDoctor,
 	"latency|graph":                 (*Server).latencyGraph,
 	"latency|history":               (*Server).latencyHistory,
@@ -62,11 +59,13 @@ var answers = map[string]func(s *Server, dst []byte, q *Query) []byte{
 	"time":                          (*Server).time,
 }
 
-// Answer appends the reply to q. The arity of q has been checked.
-func (s *Server) Answer(dst []byte, q *Query) []byte {
-	answer := answers[q.Command.Name]
-	if answer == nil {
-		return command.AppendUnsupported(dst, q.Command)
+// Answer appends the reply to q, or begins a survey whose reply it is going to be. The arity of q has been checked.
+func (s *Server) Answer(dst []byte, q *Query) (reply []byte, survey Survey) {
+	if begin := surveys[q.Command.Name]; begin != nil {
+		return begin(s, dst, q)
 	}
-	return answer(s, dst, q)
+	if answer := answers[q.Command.Name]; answer != nil {
+		return answer(s, dst, q), nil
+	}
+	return command.AppendUnsupported(dst, q.Command), nil
 }

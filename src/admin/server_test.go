@@ -1,6 +1,9 @@
 package admin
 
 import (
+	"maps"
+	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,7 +57,7 @@ func throughSession(t *testing.T, r *rig, words []string) (local bool, reply str
 	env := &session.Env{Arena: arena, Counters: &stats.Counters{}, Limits: resp.Authenticated, FreshLimits: resp.Unauthenticated}
 	env.UseTable(r.table)
 	s := &session.Session{}
-	s.Init(env, 0, 1, r.client.Peer, 0)
+	s.Init(env, 0, 1, netip.MustParseAddrPort("127.0.0.1:50000"), 0)
 	request, ok := arena.Copy(resp.AppendCommand(nil, words...))
 	if !ok {
 		t.Fatal("arena too small")
@@ -71,7 +74,8 @@ func throughSession(t *testing.T, r *rig, words []string) (local bool, reply str
 
 // TestAnswersNameRows: an answer under a name that no table has could never be given.
 func TestAnswersNameRows(t *testing.T) {
-	for name := range answers {
+	names := slices.Concat(slices.Collect(maps.Keys(answers)), slices.Collect(maps.Keys(surveys)))
+	for _, name := range names {
 		found := false
 		for _, v := range command.Versions {
 			found = found || command.ForEngine(v.Engine, v.Major, v.Minor).LookupFull([]byte(name)) != nil

@@ -73,7 +73,7 @@ var policies = []policy{
 	{route: RouteAny, names: "module|help pubsub|help script|help slowlog|help"},
 
 	{route: RouteLocal, names: "ping echo hello auth quit reset select asking readonly readwrite info role time"},
-	{route: RouteLocal, names: "client client|id client|setname client|getname client|setinfo client|no-evict client|no-touch client|reply"},
+	{route: RouteLocal, names: "client client|id client|setname client|getname client|setinfo client|no-evict client|no-touch client|reply client|info client|list"},
 	{route: RouteLocal, names: "latency latency|latest latency|history latency|graph latency|reset latency|doctor"},
 	{route: RouteLocal, names: "command command|count command|info command|docs command|list command|getkeys command|getkeysandflags"},
 	{route: RouteLocal, names: "config config|get"},
@@ -85,7 +85,7 @@ var policies = []policy{
 	{route: RouteLater, names: "blpop brpop blmove blmpop brpoplpush bzpopmin bzpopmax bzmpop wait"},
 	{route: RouteLater, names: "script function memory module"},
 	{route: RouteLater, names: "acl slowlog commandlog config|set config|resetstat latency|histogram"},
-	{route: RouteLater, names: "client|info client|list client|kill client|pause client|unpause client|unblock"},
+	{route: RouteLater, names: "client|kill client|pause client|unpause client|unblock"},
 	{route: RouteLater, names: "client|tracking client|trackinginfo client|caching client|getredir client|capa client|import-source"},
 	{route: RouteLater, names: "cluster|slot-stats"},
 

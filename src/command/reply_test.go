@@ -49,7 +49,7 @@ func TestContract_ROUTE10_infoAndDocsOfSeveralNames(t *testing.T) {
 		for _, test := range []struct{ names, known string }{
 			{names: "nosuch"}, {names: "get"}, {names: "GET nosuch Set"}, {names: "client|setname CLIENT|ID"},
 			{names: "client|nosuch get|x client|id|x |"}, {names: "get get"}, {names: "MGET  x"},
-			{names: "get MULTI client|list Client|ID acl|save set", known: "get nosuch nosuch Client|ID nosuch set"},
+			{names: "get MULTI client|kill Client|ID acl|save set", known: "get nosuch nosuch Client|ID nosuch set"},
 			{names: "scan|x subscribe", known: "nosuch nosuch"},
 		} {
 			words := strings.Split(test.names, " ")

@@ -16,7 +16,7 @@ import (
 	"mithril/src/admin"
 	"mithril/src/conf"
 	"mithril/src/refresher"
-	"mithril/src/stats"
+
 	"mithril/src/sys"
 	"mithril/src/topology"
 	"mithril/src/version"
@@ -121,15 +121,11 @@ func (p *Proxy) reserve() error {
 }
 
 func (p *Proxy) newAdmin() *admin.Server {
-	s := &admin.Server{
+	return &admin.Server{
 		Conf: p.conf, RunID: p.runID, PID: os.Getpid(), OS: sys.System(),
 		Engine: p.engine, MaxClients: p.clients, Map: p.refresher.Current, CPU: sys.ProcessorTime,
 		Clock: func() int64 { return time.Now().UnixMicro() },
 	}
-	for range p.conf.WorkerThreads {
-		s.Boards = append(s.Boards, &stats.Board{})
-	}
-	return s
 }
 
 // wake makes every worker look at what has been published.

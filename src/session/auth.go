@@ -133,6 +133,10 @@ func appendPair(dst []byte, key, value string) []byte {
 func (s *Session) reset(env *Env, _ call, dst []byte) []byte {
 	s.proto = resp.RESP2
 	s.name = s.name[:0]
+	s.marks &= markNoEvict
+	if env.Table.Version() != redis70 {
+		s.marks = 0
+	}
 	s.speakAgain()
 	s.become(Plain)
 	if env.Password != "" {

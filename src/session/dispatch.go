@@ -22,6 +22,7 @@ const (
 func (s *Session) dispatch(env *Env, frame buf.Slice, args []resp.Arg) (intent Intent, offered bool) {
 	bytes := env.Arena.Bytes(frame)
 	c, problem := env.Table.Find(bytes, args)
+	s.LastCommand = c
 	if problem == command.UnknownCommand && resp.IsCrossProtocol(args[0].Of(bytes)) {
 		// Somebody makes a browser speak to us: not another word, logged in or not.
 		s.Kill("an HTTP request on the port")
@@ -32,6 +33,9 @@ func (s *Session) dispatch(env *Env, frame buf.Slice, args []resp.Arg) (intent I
 		return intent, false
 	}
 	if problem != command.OK {
+		if problem == command.UnknownSubcommand {
+			s.LastCommand = nil
+		}
 		env.Reply = command.AppendProblem(env.Reply[:0], problem, c, bytes, args)
 		s.reject(env, env.Reply)
 		return intent, false
@@ -99,6 +103,7 @@ func isOpenToAll(c *command.Command) bool { return c != nil && c.Flags&command.F
 
 // reject answers a request that was not accepted: it does not count as a command.
 func (s *Session) reject(env *Env, reply []byte) {
+	s.rejected++
 	s.consume(env)
 	s.AnswerBytes(env, s.admit(), reply)
 }

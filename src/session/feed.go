@@ -194,7 +194,6 @@ func (s *Session) consume(env *Env) {
 // Answer will be given. The frame stays valid only if it is retained before.
 func (s *Session) Accept(env *Env, c *command.Command) uint32 {
 	env.Counters.Commands++
-	s.LastCommand = c
 	s.consume(env)
 	return s.admit()
 }

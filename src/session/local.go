@@ -41,8 +41,8 @@ var locals = map[string]*local{
 	"ping":            {answer: (*Session).ping, echoes: true},
 	"echo":            {echoes: true},
 	"quit":            {answer: (*Session).ok, last: true},
-	"readonly":        {answer: (*Session).ok},
-	"readwrite":       {answer: (*Session).ok},
+	"readonly":        {answer: (*Session).readOnly},
+	"readwrite":       {answer: (*Session).readWrite},
 	"asking":          {answer: (*Session).ok},
 	"select":          {answer: (*Session).selectDB, barrier: true},
 	"hello":           {answer: (*Session).hello, barrier: true},
@@ -67,6 +67,17 @@ func (env *Env) UseTable(t *command.Table) {
 }
 
 func (s *Session) ok(_ *Env, _ call, dst []byte) []byte { return append(dst, replyOK...) }
+
+// readOnly needs no more than an answer: which node a read goes to is for the proxy to say.
+func (s *Session) readOnly(_ *Env, _ call, dst []byte) []byte {
+	s.marks |= markReadOnly
+	return append(dst, replyOK...)
+}
+
+func (s *Session) readWrite(_ *Env, _ call, dst []byte) []byte {
+	s.marks &^= markReadOnly
+	return append(dst, replyOK...)
+}
 
 func (s *Session) ping(_ *Env, c call, dst []byte) []byte {
 	if c.len() > 2 {
@@ -149,7 +160,12 @@ func (s *Session) clientSetInfo(env *Env, c call, dst []byte) []byte {
 
 // clientNoEvict needs no more than an answer: the proxy evicts no clients.
 func (s *Session) clientNoEvict(_ *Env, c call, dst []byte) []byte {
-	if !c.is(2, "on") && !c.is(2, "off") {
+	switch {
+	case c.is(2, "on"):
+		s.marks |= markNoEvict
+	case c.is(2, "off"):
+		s.marks &^= markNoEvict
+	default:
 		return append(dst, errSyntax...)
 	}
 	return append(dst, replyOK...)

@@ -100,8 +100,10 @@ type Session struct {
 	stalled int64     // since when the soft output limit is exceeded without progress, 0 if not
 
 	name, libName, libVer []byte
-	LastCommand           *command.Command
-	why                   string // why the session is Dead
+	marks                 marks
+	rejected              uint64           // requests
+	LastCommand           *command.Command // of the latest request read; nil without, or if there is no such command
+	why                   string           // why the session is Dead
 }
 
 // Init makes s the session of a new connection.

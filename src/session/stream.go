@@ -64,6 +64,7 @@ func (s *Session) begin(env *Env, view buf.Slice) bool {
 // offerBegun offers the beginning of a large request, if there is one.
 func (s *Session) offerBegun(env *Env) Intent {
 	if s.intake == intakeBegun {
+		s.LastCommand = env.begun.Command
 		return env.begun
 	}
 	return Intent{}

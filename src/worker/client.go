@@ -21,7 +21,10 @@ type client struct {
 	waitsOn    ring.Token // the pipe a HoldPipe waits for
 	era        uint32     // of order, in which its oldest open request may have been sent
 	heard      int64      // when bytes last arrived, ns
-	answered   uint32     // requests, at the last sweep
+	answered   uint32     // requests, at the last sweep, modulo 2^32
+	answers    uint64     // requests, until then
+	received   uint64     // bytes
+	delivered  uint64     // bytes
 	waits      int64      // since when it waits for a node, ns; see sweepLeft
 	moved      int64      // when bytes were last sent, ns
 	lookedAt   int64      // when it was last asked whether its peer has left, ns; see sweepLost
@@ -67,6 +70,7 @@ func (w *Worker) clientEvent(c *client, ev *ring.Event) {
 			w.finder.clients++
 		}
 		c.heard = w.now
+		c.received += uint64(ev.Data.Len)
 		w.due.heard(&c.end)
 		c.Put(&w.env, ev.Data)
 		w.feed(c)
@@ -121,6 +125,7 @@ func (w *Worker) clientSent(c *client, ev *ring.Event) {
 	}
 	w.counters.NetOutput += uint64(ev.N)
 	c.moved = w.now
+	c.delivered += uint64(ev.N)
 	c.end.out.Sent(w.Arena, int(ev.N))
 	c.Sent(&w.env, int(ev.N))
 	if c.download != 0 {

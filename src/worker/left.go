@@ -12,6 +12,7 @@ const leftAfter = 10 * second
 // to it, it is the one who is waited for: if it is gone, sending fails.
 func (w *Worker) sweepLeft(c *client) {
 	n := c.Answered()
+	c.answers += uint64(n - c.answered)
 	if n != c.answered || c.Pending() == 0 && c.Holding() == session.HoldNone || c.leaving() > 0 {
 		c.answered, c.waits = n, w.now
 	}

@@ -6,15 +6,24 @@ import (
 )
 
 // answerLocal answers a request that no node has a part in.
-func (w *Worker) answerLocal(c *client, in session.Intent) bool {
-	frame := w.frameOf(in.Frame)
+func (w *Worker) answerLocal(c *client, in session.Intent) {
+	if w.surveys == SurveysMax && admin.IsSurvey(in.Command) {
+		w.waitToAsk(c)
+		return
+	}
 	q := admin.Query{
-		Command: in.Command, Frame: w.Arena.Bytes(frame), Args: w.env.Args, Proto: c.Proto(), Client: &c.Session, Local: w.Ring.Local(c.end.socket),
-		Table: w.env.Table, Now: w.now, Own: w.snapshot(), Worker: w.Number,
+		Command: in.Command, Frame: w.Arena.Bytes(in.Frame), Args: w.env.Args, Proto: c.Proto(), Table: w.env.Table, Now: w.now, Workers: w.workers(),
+	}
+	w.describe(c, &q.Self)
+	reply, question := w.Admin.Answer(w.scratch[:0], &q)
+	w.scratch = reply
+	if question != nil {
+		question.Visit(w.Number, w) // what asks is not counted yet
 	}
 	seq := c.Accept(&w.env, in.Command)
-	w.scratch = w.Admin.Answer(w.scratch[:0], &q)
-	w.Arena.Release(frame.Block)
-	c.AnswerBytes(&w.env, seq, w.scratch)
-	return true
+	if question != nil {
+		w.ask(c, seq, question)
+		return
+	}
+	c.AnswerBytes(&w.env, seq, reply)
 }

@@ -41,6 +41,9 @@ const (
 	letterEnded    // the connection is no more; n: how many replies were asked of the node; data: why
 	letterRefused  // there is none; data: why
 
+	letterAsk  // between any two: token is the number of a survey that wants to know of the reader
+	letterTold // and now it does
+
 	letterKinds
 )
 
@@ -250,6 +253,10 @@ func (w *Worker) read(p *peer, l *letter) {
 		w.farDetached(l)
 	case letterEnded, letterRefused:
 		w.farEnded(p, l)
+	case letterAsk:
+		w.visited(p, l)
+	case letterTold:
+		w.told(l)
 	default:
 		invariant.Assert(false, "worker: a letter of no known kind")
 	}

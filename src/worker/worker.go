@@ -80,6 +80,7 @@ type Shared struct {
 	LastID   atomic.Uint64 // of CLIENT ID
 	Flushes  atomic.Uint64 // SCRIPT FLUSH
 	Scripts  script.Library
+	surveys  surveys
 	Stopping atomic.Bool // serve what is connected, accept nothing
 	Cutoff   atomic.Bool // flush what is due and end
 
@@ -139,6 +140,8 @@ type Worker struct {
 	timers  *timer.Wheel
 	fired   []uint64
 	waiting waitingRequests
+	surveys int          // of its clients, under way
+	askers  []ring.Token // clients that wait to begin one
 
 	accepting  []acceptState // by listener
 	turnedAway int           // clients that are being told why they are not served
@@ -221,6 +224,9 @@ func (w *Worker) Turn() {
 	}
 	w.receiveLetters()
 	w.expire()
+	if len(w.askers) > 0 {
+		w.askNext()
+	}
 	for len(w.ready) > 0 {
 		t := w.ready[len(w.ready)-1]
 		w.ready = w.ready[:len(w.ready)-1]
@@ -326,12 +332,13 @@ func (w *Worker) publish() {
 		return
 	}
 	w.published = w.now
-	s := w.snapshot()
+	s := w.Snapshot()
 	w.Board.Publish(&s)
 }
 
 const publishEvery = 5 * millisecond
 
-func (w *Worker) snapshot() stats.Snapshot {
+// Snapshot is what the worker has counted, and what it holds.
+func (w *Worker) Snapshot() stats.Snapshot {
 	return stats.Snapshot{Counters: w.counters, Clients: w.clients.live, Backends: w.pipes.live - w.fars, Private: w.privates, Window: w.window}
 }

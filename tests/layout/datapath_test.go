@@ -23,7 +23,9 @@ type exemption struct {
 
 var exemptions = []exemption{
 	{"once per map of the cluster", "", []string{"worker.Worker.apply"}},
-	{"commands about the proxy itself", "", []string{"admin.Server.Answer"}},
+	{"commands about the proxy itself", "", []string{
+		"worker.Worker.answerLocal", "worker.Worker.visited", "worker.Worker.told",
+	}},
 	{"once per connection of a client", "", []string{
 		"worker.Worker.accepted", "worker.Worker.acceptEnded", "worker.Worker.closeClient", "session.Session.login",
 	}},
@@ -32,7 +34,6 @@ var exemptions = []exemption{
 		"worker.Worker.tellWhy", "worker.peer.why",
 	}},
 	{"once per node that a redirect or the map brings", "", []string{"worker.Worker.nodeAt"}},
-	{"zones of IPv6 addresses", "call of strconv.Itoa", []string{"sys.sockaddr.decode"}},
 	{"once per script that is new or that a node lacks", "", []string{
 		"script.Library.Remember", "script.Library.AppendBody", "script.Library.Forget",
 	}},

@@ -52,6 +52,12 @@ var allowed = []difference{
 		example: []string{"SET k v", "COPY k {k}2 DB 1"},
 	},
 	{
+		clause: "ROUTE11", reason: "a cluster has one database; the text is a node's in cluster mode",
+		commands: "client|list", when: func(_ *rig, args []string) bool { return with("db")(args) || with("not-db")(args) },
+		proxy:   []string{"-ERR DB number should be between 0 and 0\r\n", "-ERR NOT-DB number should be between 0 and 0\r\n"},
+		example: []string{"CLIENT LIST DB 16"},
+	},
+	{
 		clause: "ROUTE11", reason: "a cluster has one database; the texts are a node's in cluster mode",
 		commands: "swapdb", proxy: []string{"-ERR SWAPDB is not allowed in cluster mode\r\n", "-ERR DB index is out of range\r\n"},
 		example: []string{"SWAPDB 0 1"}, behind: again,

@@ -54,6 +54,7 @@ var unfixed = []struct {
 	{canon: "shape", commands: "dump", why: "the order within a hash table is written too"},
 	{canon: "shape", commands: "lolwut", why: "drawn by lot"},
 	{canon: "shape", commands: "client|id", why: "numbers of connections"},
+	{canon: "kind", commands: "client|list client|info", why: "tell of connections"},
 }
 
 // canonOf is the canonicaliser for a request's reply, and whether what it leaves in its keys
