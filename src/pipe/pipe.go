@@ -120,6 +120,9 @@ func (p *Pipe) HalfEmpty() bool {
 // Replies counts the requests that have been answered, and wraps around.
 func (p *Pipe) Replies() uint32 { return p.head }
 
+// Newest is how many requests have been pushed, counted as Replies counts.
+func (p *Pipe) Newest() uint32 { return p.tail }
+
 // Touch notes that the reply to the oldest request is on its way.
 func (p *Pipe) Touch(now int64) {
 	if p.tail != p.head {

@@ -25,6 +25,24 @@ func (p *Pipe) Owed() (replies uint32) {
 	return replies
 }
 
+const (
+	// gatherFactor is how many times as many requests wait for a send as the node has yet to
+	// answer. With 1 two batches of one size would be under way most of the time.
+	gatherFactor = 2
+
+	// gatherBytesMax is how many bytes of requests wait for others to be sent with them.
+	gatherBytesMax = 64 << 10
+)
+
+// Gathered says that the requests that wait are worth a send: they are more than those that
+// the node has and has not answered. So batches are as large as the load makes them, and a
+// lone request waits for nothing. Nor is a slow reply waited for in vain: the node would not
+// begin with what comes behind it before. What waits is sent with the last reply at the
+// latest.
+func (p *Pipe) Gathered() bool {
+	return p.state != Ready || p.unsent >= gatherFactor*(p.tail-p.head-p.unsent) || p.out.Bytes() >= gatherBytesMax
+}
+
 // Recall says how many of the replies that are due have been asked of the node. The requests
 // of the others count as not sent again: they were handed over and went no further.
 func (p *Pipe) Recall(asked uint32) {

@@ -110,6 +110,38 @@ func TestRelayedRequests(t *testing.T) {
 	r.close()
 }
 
+// TestGathered: a lone request is sent at once; more wait until they are twice as many as
+// what the node has yet to answer, or many bytes, or the last reply is there.
+func TestGathered(t *testing.T) {
+	r := newRig(t, Key{}).ready()
+	step := func(what string, want bool) {
+		t.Helper()
+		if r.p.Gathered() != want {
+			t.Fatalf("%s: gathered is %v", what, !want)
+		}
+	}
+	r.push(1, false, "GET", "a")
+	step("one and none to be answered", true)
+	r.sent()
+	r.push(2, false, "GET", "a")
+	step("one and one", false)
+	r.push(3, false, "GET", "a")
+	step("two and one", true)
+	r.sent()
+	r.push(4, false, "GET", "a")
+	step("one and three", false)
+	r.node("+1\r\n+2\r\n")
+	r.replies()
+	step("one and one", false)
+	r.node("+3\r\n")
+	r.replies()
+	step("one and none", true)
+	r.sent()
+	r.push(5, false, "SET", "a", strings.Repeat("x", gatherBytesMax))
+	step("many bytes", true)
+	r.close()
+}
+
 // takeAny takes a reply to a request with a frame, or without one.
 func (r *rig) takeAny() (ring.Token, string) {
 	reply, got, reason := r.next()

@@ -31,11 +31,12 @@ type backend struct {
 	stoppedAt  int64        // when stopped, ns
 	waiters    []ring.Token // sessions held until there is room
 
-	far   *peer        // the worker that has the connection, nil if this one does; see far.go
-	short bool         // listed in peer.short
-	asked bool         // far: to be detached
-	ended bool         // far: the connection is known to be gone
-	lines []ring.Token // of other workers, which have joined it; see line.go
+	far    *peer        // the worker that has the connection, nil if this one does; see far.go
+	handed handed       // far: what the keeper has to do
+	short  bool         // listed in peer.short
+	asked  bool         // far: to be detached
+	ended  bool         // far: the connection is known to be gone
+	lines  []ring.Token // of other workers, which have joined it; see line.go
 }
 
 // pipeFor returns the pipe for a key, dialing if there is none. It is nil while the
@@ -81,6 +82,7 @@ func (w *Worker) newBackend(n *node, key pipe.Key) *backend {
 	b.swept = 0
 	b.tenure, b.lessee, b.last, b.stopped, b.patience = tenureNone, 0, false, readOn, patience
 	b.waiters, b.lines = b.waiters[:0], b.lines[:0]
+	b.handed = handed{}
 	b.far, b.short, b.asked, b.ended = nil, false, false, false
 	n.open++
 	return b
@@ -255,6 +257,9 @@ func (w *Worker) readReplies(b *backend) {
 			return
 		}
 		break
+	}
+	if len(b.lines) > 0 && b.MaySend() {
+		w.touchPipe(b) // what waits may be worth a send by now
 	}
 	if b.stopped != readOn && w.Arena.Scarce() && !b.Settle(w.Arena) {
 		w.losePipe(b, "out of memory for a reply")

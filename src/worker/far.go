@@ -120,9 +120,48 @@ func (w *Worker) handOver(b *backend) {
 	out.Give(given)
 	if out.Bytes() > 0 {
 		p.wait(b)
+		p.rouse = true
 		return
 	}
+	b.handed.more(b.Newest(), p.out.Position())
+	p.look(b)
 	w.due.expect(&p.due)
+}
+
+// handed tells the oldest unanswered requests of a far pipe from those handed over since.
+// What is behind requests that the keeper has taken needs no bell: the node answers them
+// first, and for that the keeper wakes.
+type handed struct {
+	oldest, rest batch // rest is empty as long as there is one batch only
+}
+
+// batch is what was handed over until it is known of that it is taken.
+type batch struct {
+	until uint32 // the number of the newest request
+	at    uint64 // the position behind it in the queue to the keeper; 0: there is none
+}
+
+func (h *handed) more(until uint32, at uint64) {
+	if h.oldest.at == 0 {
+		h.oldest = batch{until, at}
+	} else {
+		h.rest = batch{until, at}
+	}
+}
+
+// answered drops what has been answered, up to the oldest request that is not.
+func (h *handed) answered(oldest uint32) {
+	if h.oldest.at > 0 && int32(oldest-h.oldest.until) >= 0 {
+		h.oldest, h.rest = h.rest, batch{}
+		if h.oldest.at > 0 && int32(oldest-h.oldest.until) >= 0 {
+			h.oldest = batch{}
+		}
+	}
+}
+
+// look makes the keeper be rung if it has not taken what a far pipe waits for.
+func (p *peer) look(b *backend) {
+	p.rouse = p.rouse || b.handed.oldest.at > p.out.Taken()
 }
 
 // farReplies takes bytes of replies. They are copied: the one who has lent them gets them
@@ -141,6 +180,8 @@ func (w *Worker) farReplies(p *peer, l *letter) {
 		b.node.failures = 0 // but a pause that has begun meanwhile is kept
 	}
 	w.replied(b, data)
+	b.handed.answered(b.Replies())
+	p.look(b)
 }
 
 // farDetached makes new requests take another connection.

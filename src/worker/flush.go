@@ -39,7 +39,7 @@ func (w *Worker) flushPipes() {
 			}
 			continue
 		}
-		if b.end.state == endOpen && !b.end.sending() && b.MaySend() {
+		if b.end.state == endOpen && !b.end.sending() && b.MaySend() && (len(b.lines) == 0 || b.Gathered()) {
 			w.send(&b.end, b.Sendable())
 			b.Flushed()
 			w.due.expect(&b.end)

@@ -90,6 +90,7 @@ type peer struct {
 	later  []letter     // that found no room
 	short  []ring.Token // pipes that wait for room, or for less to be lent
 	lines  []ring.Token // by the index of its far pipe; 0 where there is none
+	rouse  bool         // it has to be rung if it sleeps
 	due    end          // stands for what it owes; see expectation
 }
 
@@ -152,9 +153,15 @@ func (p *peer) mayLend() bool { return len(p.later) == 0 && p.out.HasRoom(letter
 func (p *peer) lend(l letter) {
 	*p.out.Put() = l
 	owed := uint32(0)
-	if l.kind == letterReplies {
+	switch l.kind {
+	case letterRequests:
+		// Whether the keeper has to be rung depends on what is before them; see handed.
+	case letterReplies:
 		owed = l.data.Len
 		p.lent += int(owed)
+		p.rouse = true
+	default:
+		p.rouse = true
 	}
 	if l.data.Block != buf.NoBlock {
 		p.loans.add(loan{until: p.out.Position(), block: l.data.Block, bytes: owed})
@@ -297,9 +304,14 @@ func (w *Worker) sendLetters() {
 		if p.out == nil {
 			continue
 		}
-		if p.out.Publish() && p.post.bells[p.number].Needed() {
+		if last := p.out.Last(); last != nil && last.kind == letterReplies {
+			w.due.expect(&p.due) // its clients are likely to ask again
+		}
+		p.out.Publish()
+		if p.rouse && p.post.bells[p.number].Needed() {
 			w.ring(p)
 		}
+		p.rouse = false
 	}
 }
 

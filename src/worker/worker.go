@@ -257,7 +257,10 @@ func (w *Worker) turnRing() int {
 		return w.Ring.Turn(w.ops, wait, w.events)
 	}
 	if w.sleep() {
-		wait = ring.Wait{}
+		wait.Deadline = 0
+		if wait.Window > 0 {
+			wait.Deadline = w.now + wait.Window // letters gather as events do
+		}
 	}
 	n := w.Ring.Turn(w.ops, wait, w.events)
 	w.Post.bells[w.Number].Awake()
