@@ -11,7 +11,7 @@ import (
 // TestHandedTellsTheOldest: the batch with the oldest unanswered request is known, whatever
 // was handed over behind it, and also when the numbers wrap around.
 func TestHandedTellsTheOldest(t *testing.T) {
-	const before = ^uint32(0) - 4 // requests answered when it begins
+	before := ^uint32(0) - 4 // requests answered when it begins
 	var h handed
 	step := func(what string, want uint64) {
 		t.Helper()
