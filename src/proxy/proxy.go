@@ -84,7 +84,7 @@ func Start(c *conf.Config, log *slog.Logger) (*Proxy, error) {
 	var id [20]byte
 	rand.Read(id[:])
 	p.runID = hex.EncodeToString(id[:])
-	p.post = worker.NewPost(c.WorkerThreads)
+	p.post = worker.NewPost(c.WorkerThreads, worker.PostLimits{})
 	p.refresher = refresher.New(p.refresherOptions())
 	p.admin = p.newAdmin()
 	if err := p.open(); err != nil {

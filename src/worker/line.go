@@ -112,7 +112,7 @@ func (w *Worker) isHeldUp(b *backend) bool {
 		return false
 	case line.paused:
 		return true
-	case line.peer.lent < LentBytesMax && line.peer.mayLend():
+	case line.peer.lent < line.peer.post.limits.LentBytes && line.peer.mayLend():
 		return false
 	}
 	line.peer.wait(b)

@@ -11,14 +11,21 @@ const (
 	// LettersMax is how many letters from one worker to another wait at most.
 	LettersMax = 2048
 
-	// lettersKept is how many of them are kept for those without which no others can follow:
-	// bytes of requests and replies wait for more room than this.
-	lettersKept = LettersMax / 8
-
 	// LentBytesMax is how many bytes of replies are lent to one worker before it has to be
 	// done with some.
 	LentBytesMax = 4 << 20
 )
+
+// PostLimits bound what is under way from one worker to another. The zero PostLimits are those
+// in force.
+type PostLimits struct {
+	Letters   int // LettersMax; a power of two
+	LentBytes int // LentBytesMax
+}
+
+// kept is how many letters are kept for those without which no others can follow: bytes of
+// requests and replies wait for more room than this.
+func (l *PostLimits) kept() int { return l.Letters / 8 }
 
 // letterKind says what a letter is about.
 type letterKind uint8
@@ -59,6 +66,7 @@ type letter struct {
 // Post is what the workers of a process share to write to each other.
 type Post struct {
 	workers int
+	limits  PostLimits
 	queues  []*mailbox.Queue[letter] // from worker a to worker b at a*workers+b
 	bells   []mailbox.Bell
 	arenas  []*buf.Arena
@@ -66,14 +74,17 @@ type Post struct {
 }
 
 // NewPost makes the post of so many workers. All of them are made before the first one turns.
-func NewPost(workers int) *Post {
+func NewPost(workers int, limits PostLimits) *Post {
+	if limits == (PostLimits{}) {
+		limits = PostLimits{LettersMax, LentBytesMax}
+	}
 	t := &Post{
-		workers: workers, queues: make([]*mailbox.Queue[letter], workers*workers), bells: make([]mailbox.Bell, workers),
+		workers: workers, limits: limits, queues: make([]*mailbox.Queue[letter], workers*workers), bells: make([]mailbox.Bell, workers),
 		arenas: make([]*buf.Arena, workers), rings: make([]ring.Socket, workers),
 	}
 	for i := range t.queues {
 		if i/workers != i%workers {
-			t.queues[i] = mailbox.New[letter](LettersMax)
+			t.queues[i] = mailbox.New[letter](limits.Letters)
 		}
 	}
 	return t
@@ -147,7 +158,7 @@ func (w *Worker) settle(p *peer) {
 }
 
 // mayLend says that a letter with bytes can be written.
-func (p *peer) mayLend() bool { return len(p.later) == 0 && p.out.HasRoom(lettersKept+1) }
+func (p *peer) mayLend() bool { return len(p.later) == 0 && p.out.HasRoom(p.post.limits.kept()+1) }
 
 // lend writes a letter whose bytes are lent, and takes over their reference. There must be room.
 func (p *peer) lend(l letter) {
@@ -209,7 +220,7 @@ func (p *peer) wait(b *backend) {
 
 // mayGoOn says that those who wait can go on.
 func (p *peer) mayGoOn() bool {
-	return len(p.short) > 0 && p.mayLend() && p.lent <= LentBytesMax/2 || len(p.later) > 0 && p.out.HasRoom(1)
+	return len(p.short) > 0 && p.mayLend() && p.lent <= p.post.limits.LentBytes/2 || len(p.later) > 0 && p.out.HasRoom(1)
 }
 
 // receiveLetters takes back what was lent, goes on with what had no room, and serves what

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+
+	"mithril/src/worker"
 )
 
 // Config is everything that a seed decides before the run begins. A field at zero
@@ -12,6 +14,7 @@ type Config struct {
 	Seed     uint64
 	Workers  int  // 0: one
 	Shared   bool // connections to nodes: backend-sharding yes
+	Post     worker.PostLimits
 	Sessions int
 	Requests int // of one session, at most
 	Weights  [opKinds]int
@@ -170,6 +173,9 @@ func NewConfig(seed uint64) Config {
 	c.theme(rng)
 	c.Workers = pick(1, 1, 1, 2, 2, 3, 3, 4, 4)
 	c.Shared = rng.IntN(3) > 0
+	if rng.IntN(2) == 0 {
+		c.Post = worker.PostLimits{Letters: pick(8, 16, 64), LentBytes: pick(100, 2000, 50_000)}
+	}
 	return c
 }
 
@@ -243,7 +249,7 @@ func (c *Config) String() string {
 		{"maxclients", int64(c.MaxClients)}, {"burst", int64(c.Burst)}, {"soft output", c.SoftOutput},
 		{"batch window us", c.BatchWindow / microsecond},
 		{"timeout ms", c.Timeout / millisecond}, {"hard output", c.HardOutput}, {"idle ms", c.Idle / millisecond},
-		{"large from", int64(c.Large)}, {"private", int64(c.Private)},
+		{"letters", int64(c.Post.Letters)}, {"lent", int64(c.Post.LentBytes)}, {"large from", int64(c.Large)}, {"private", int64(c.Private)},
 		{"memory", int64(c.Scarce)}, {"stop ms", c.Stop / millisecond},
 	} {
 		if option.value != 0 {

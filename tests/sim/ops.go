@@ -23,10 +23,19 @@ func (r *Ring) socketOf(op *ring.Op) *socket {
 	switch {
 	case s == nil:
 		r.world.fail("%s on socket %d, which is not open", opNamesOfRing[op.Kind], op.Socket)
+	case s.ring != r && s.handed:
+		s.adopt(r)
 	case s.ring != r:
 		r.world.fail("%s on socket %d, which is another worker's", opNamesOfRing[op.Kind], op.Socket)
 	}
+	s.handed = false
 	return s
+}
+
+// adopt makes a socket that another ring has accepted one of r.
+func (s *socket) adopt(r *Ring) {
+	r.world.trace("adopt", int64(s.number), int64(s.ring.number), nil)
+	s.ring, s.queued = r, false
 }
 
 var opNamesOfRing = [...]string{

@@ -53,6 +53,7 @@ type socket struct {
 	number ring.Socket
 	end    *end // nil: a listener, or not connected yet
 	queued bool // listed in ready
+	handed bool // accepted, and no worker has done anything with it: so any may
 	shut   bool
 	peer   netip.AddrPort
 
@@ -276,13 +277,16 @@ func (r *Ring) harvest(events []ring.Event) (n int) {
 	for n < len(events) && len(r.ready) > 0 {
 		i := r.world.rng.IntN(len(r.ready))
 		s := r.ready[i]
-		if s.event(&events[n]) {
+		isOurs := s.ring == r
+		if isOurs && s.event(&events[n]) {
 			ev := &events[n]
 			r.world.trace(eventNames[ev.Kind], int64(ev.Token), int64(ev.N)<<8|int64(ev.Err), r.dataOf(ev))
 			n++
 			continue
 		}
-		s.queued = false
+		if isOurs {
+			s.queued = false
+		}
 		last := len(r.ready) - 1
 		r.ready[i] = r.ready[last]
 		r.ready = r.ready[:last]
@@ -345,7 +349,7 @@ func (s *socket) acceptEvent(ev *ring.Event) bool {
 	from := s.backlog[0]
 	s.backlog = s.backlog[1:]
 	s.accepts--
-	ev.Kind, ev.Socket = ring.Accepted, r.connected(&socket{}, from.end, from.addr)
+	ev.Kind, ev.Socket = ring.Accepted, r.connected(&socket{handed: true}, from.end, from.addr)
 	return true
 }
 

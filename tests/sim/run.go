@@ -105,7 +105,7 @@ func newRun(w *World, c Config, memory []region, m *mutant) *run {
 	r.judge = &judge{world: w, config: &r.config, seen: map[string]bool{}}
 	r.judge.lives = newLives(&r.judge.order)
 	r.cluster = newCluster(w, &r.config, r.judge, &r.faults)
-	r.post = worker.NewPost(c.workers())
+	r.post = worker.NewPost(c.workers(), c.Post)
 	for i := range c.workers() {
 		r.addCore(memory[i], m)
 	}
@@ -140,7 +140,7 @@ var findWindow = window.Config{Phase: 4 * millisecond, Clients: 1, Commands: 1}
 func (r *run) options(on *core) worker.Options {
 	c := &r.config
 	o := worker.Options{
-		Number: on.ring.number, Ring: on.ring, Arena: on.arena, Listeners: []ring.Socket{on.server.number}, Shared: &r.shared, Board: &on.board,
+		Number: on.ring.number, Ring: on.ring, Arena: on.arena, Listeners: []ring.Socket{on.server.number}, Shared: &r.shared,
 		Post: r.post, Log: slog.New(slog.DiscardHandler),
 		Session: session.Env{
 			Limits: resp.Authenticated, FreshLimits: resp.Unauthenticated,

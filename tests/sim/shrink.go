@@ -1,5 +1,7 @@
 package sim
 
+import "mithril/src/worker"
+
 // shrinkRuns bounds the runs that a Shrink may take.
 const shrinkRuns = 400
 
@@ -43,6 +45,7 @@ var simpler = []func(*Config){
 	func(c *Config) { c.Workers = 1 },
 	func(c *Config) { c.Workers = max(1, c.Workers-1) },
 	func(c *Config) { c.Shared = false },
+	func(c *Config) { c.Post = worker.PostLimits{} },
 	func(c *Config) { c.Sessions = max(1, c.Sessions/2) },
 	func(c *Config) { c.Sessions = max(1, c.Sessions-1) },
 	func(c *Config) { c.Requests = max(1, c.Requests/2) },

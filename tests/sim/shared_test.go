@@ -1,0 +1,123 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// sharing is a Config of quiet workers that share their connections.
+func sharing(workers int) Config {
+	c := quietConfig()
+	c.Workers, c.Shared, c.Sessions = workers, true, 100
+	return c
+}
+
+// askAt is ask for a client of a certain worker.
+func (r *run) askAt(worker int, write func(s *script)) *client {
+	c, s := r.newClient()
+	c.rushing, c.depth, c.server = true, 1, r.cores[worker].server
+	write(s)
+	c.farewell(s)
+	r.judge.sessions = append(r.judge.sessions, c.requests)
+	c.connect()
+	return c
+}
+
+// TestContract_PIPE1_OneConnectionForAllWorkers: with `yes` there is one for each node and
+// protocol, with `no` each worker has its own.
+func TestContract_PIPE1_OneConnectionForAllWorkers(t *testing.T) {
+	for _, test := range []struct {
+		workers, protocols, dials int
+		shared                    bool
+	}{
+		{2, 1, primaries, true}, {4, 1, primaries, true}, {4, 2, 2 * primaries, true}, {4, 1, 4 * primaries, false}, {2, 2, 4 * primaries, false},
+	} {
+		c := sharing(test.workers)
+		c.Shared = test.shared
+		r := begin(t, c)
+		r.cluster.start()
+		for i := range 4 * test.workers {
+			r.askAt(i%test.workers, func(s *script) {
+				s.hello(2 + i/test.workers%test.protocols)
+				for range 3 {
+					for _, tag := range r.cluster.tags {
+						s.keyed(opIncr, []string{keyOf(tag, "n0")}, nil)
+					}
+				}
+			})
+		}
+		r.turnTo("serve everybody", second, r.allDone)
+		if n := int(r.snapshot().Counters.BackendDials); n != test.dials {
+			t.Errorf("%+v: %d dials", test, n)
+		}
+		r.close()
+	}
+}
+
+// TestContract_PIPE1_WhatIsNotSentIsSaidToBe: a worker that cannot have a connection because
+// another one cannot make it tells its clients that they may try again.
+func TestContract_PIPE1_WhatIsNotSentIsSaidToBe(t *testing.T) {
+	c := sharing(4)
+	c.F.NodeReset = 1 // so that refusals are no surprise
+	r := begin(t, c)
+	r.cluster.published = r.cluster.snapshot(r.cluster.nodes[0])
+	for _, n := range r.cluster.nodes {
+		n.refuseUntil = r.world.now + 3600*second
+	}
+	for i := range c.Workers {
+		r.askAt(i, func(s *script) {
+			for _, tag := range r.cluster.tags {
+				s.keyed(opIncr, []string{keyOf(tag, "n0")}, nil)
+			}
+		})
+	}
+	r.turnTo("serve everybody", second, r.allDone)
+	for _, c := range r.clients {
+		for _, q := range c.requests {
+			if q.outcome != refused {
+				t.Errorf("%s has the outcome %d, want %d", q, q.outcome, refused)
+			}
+		}
+	}
+	r.close()
+}
+
+// TestContract_PIPE5_SlowReaderOfAnotherWorker has a client read nothing of a large reply. Its
+// bytes stay with the node, whichever worker has the connection, and others are served on
+// another one.
+func TestContract_PIPE5_SlowReaderOfAnotherWorker(t *testing.T) {
+	const value, bound = 1 << 20, 256 << 10
+	for at := range 2 {
+		c := sharing(2)
+		c.Large, c.Private, c.Room = 1000, 10, 4<<10
+		r := begin(t, c)
+		r.cluster.start()
+		key := keyOf("a", "k0")
+		r.cluster.owner(slotOf(key)).store.put(key, strings.Repeat("v", value))
+		first := r.askAt(at, func(s *script) { s.exact(wireOf("PING"), "+PONG\r\n") })
+		r.turnTo("serve a client", second, func() bool { return first.done })
+		reader := r.askAt(at, func(s *script) { s.keyed(opGet, []string{key}, nil) })
+		reader.deaf, reader.rushing = true, false
+		peak := 0
+		for end := r.world.now + second; r.turn(end); {
+			peak = max(peak, r.used())
+		}
+		if peak > bound {
+			t.Errorf("client at worker %d: %d bytes are in use", at, peak)
+		}
+		for other := range 2 {
+			r.askAt(other, func(s *script) {
+				for range 10 {
+					s.keyed(opIncr, []string{keyOf("a", "n0")}, nil)
+				}
+			})
+		}
+		served := func() bool { return r.clients[2].done && r.clients[3].done }
+		r.turnTo(fmt.Sprintf("serve others than the one at worker %d", at), 10*millisecond, served)
+		reader.deaf = false
+		reader.rush()
+		r.turnTo("serve the reader", 10*second, r.allDone)
+		r.close()
+	}
+}
