@@ -92,7 +92,8 @@ const (
 	OpClose
 	// OpBell wakes another engine, the one whose Bell the Socket is: the current or next wait
 	// of that engine returns with a Woken event. Several may yield one event. It has no
-	// event here.
+	// event here. Given before the sends of a turn it does not have to wait for them, which is
+	// some microseconds for each.
 	OpBell
 )
 
