@@ -111,14 +111,20 @@ func AppendBigNumber(dst []byte, p Proto, digits string) []byte {
 	return AppendBulkString(dst, digits)
 }
 
+// AppendVerbatimHeader appends what stands in front of a text of n bytes as AppendVerbatim appends it; the text and a CRLF
+// must follow.
+func AppendVerbatimHeader(dst []byte, p Proto, format string, n int) []byte {
+	if p != RESP3 {
+		return AppendBulkHeader(dst, n)
+	}
+	dst = appendHeader(dst, '=', int64(len(format)+1+n))
+	return append(append(dst, format...), ':')
+}
+
 // AppendVerbatim appends text with its format, three letters such as "txt"; in RESP2 it is a string without
 // the format.
 func AppendVerbatim(dst []byte, p Proto, format, text string) []byte {
-	if p != RESP3 {
-		return AppendBulkString(dst, text)
-	}
-	dst = appendHeader(dst, '=', int64(len(format)+1+len(text)))
-	dst = append(append(append(dst, format...), ':'), text...)
+	dst = append(AppendVerbatimHeader(dst, p, format, len(text)), text...)
 	return append(dst, '\r', '\n')
 }
 

@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"net/netip"
+
 	"mithril/src/invariant"
 	"mithril/src/ring"
 )
@@ -112,7 +114,7 @@ func (w *Worker) accepted(ev *ring.Event) {
 	c.dirty, c.ready, c.turnedAway, c.waitsOn = false, false, false, 0
 	c.lane = w.laneOf(token)
 	c.answered, c.waits, c.heard, c.moved, c.lookedAt = 0, w.now, w.now, w.now, w.now
-	c.answers, c.received, c.delivered = 0, 0, 0
+	c.answers, c.received, c.delivered, c.local = 0, 0, 0, netip.AddrPort{}
 	c.leases, c.upload, c.download, c.resentOn, c.aim = c.leases[:0], 0, 0, 0, aim{}
 	w.counters.Connections++
 	w.receive(&c.end)

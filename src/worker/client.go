@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"net/netip"
+
 	"mithril/src/buf"
 	"mithril/src/fanout"
 	"mithril/src/ring"
@@ -18,16 +20,17 @@ type client struct {
 	ready      bool // listed in ready
 	turnedAway bool
 	lane       uint16
-	waitsOn    ring.Token // the pipe a HoldPipe waits for
-	era        uint32     // of order, in which its oldest open request may have been sent
-	heard      int64      // when bytes last arrived, ns
-	answered   uint32     // requests, at the last sweep, modulo 2^32
-	answers    uint64     // requests, until then
-	received   uint64     // bytes
-	delivered  uint64     // bytes
-	waits      int64      // since when it waits for a node, ns; see sweepLeft
-	moved      int64      // when bytes were last sent, ns
-	lookedAt   int64      // when it was last asked whether its peer has left, ns; see sweepLost
+	waitsOn    ring.Token     // the pipe a HoldPipe waits for
+	era        uint32         // of order, in which its oldest open request may have been sent
+	heard      int64          // when bytes last arrived, ns
+	answered   uint32         // requests, at the last sweep, modulo 2^32
+	answers    uint64         // requests, until then
+	local      netip.AddrPort // where it has reached the proxy; not valid before somebody has asked
+	received   uint64         // bytes
+	delivered  uint64         // bytes
+	waits      int64          // since when it waits for a node, ns; see sweepLeft
+	moved      int64          // when bytes were last sent, ns
+	lookedAt   int64          // when it was last asked whether its peer has left, ns; see sweepLost
 
 	leases   []ring.Token // pipes that only this client uses
 	upload   ring.Token   // the pipe that takes the parts of a large request, 0 without

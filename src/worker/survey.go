@@ -141,11 +141,14 @@ var clientBytes = int64(reflect.TypeFor[client]().Size())
 
 // describe tells what the CLIENT commands show of c.
 func (w *Worker) describe(c *client, to *admin.Client) {
+	if !c.local.IsValid() {
+		c.local = w.Ring.Local(c.end.socket)
+	}
 	waiting, pieces := c.Waiting()
 	answered := c.answers + uint64(c.Answered()-c.answered)
 	libName, libVer := c.Lib()
 	*to = admin.Client{
-		ID: c.ID, Addr: c.Peer, Local: w.Ring.Local(c.end.socket), Socket: int(c.end.socket),
+		ID: c.ID, Addr: c.Peer, Local: c.local, Socket: int(c.end.socket),
 		Name: c.Name(), LibName: libName, LibVer: libVer, Flags: c.AppendFlags(to.Flags[:0]),
 		Command: c.LastCommand, Proto: c.Proto(), Worker: w.Number,
 		Age: (w.now - c.Born) / second, Idle: (w.now - max(c.heard, c.moved)) / second,
