@@ -13,7 +13,6 @@ import (
 	"mithril/src/ring"
 	"mithril/src/session"
 	"mithril/src/slot"
-	"mithril/src/stats"
 	"mithril/src/topology"
 	"mithril/src/worker"
 )
@@ -30,7 +29,6 @@ type Rig struct {
 	Ring   *Ring
 	Worker *worker.Worker
 	shared worker.Shared
-	board  stats.Board
 	slots  topology.Snapshot
 
 	request []byte
@@ -62,7 +60,7 @@ func NewRig() *Rig {
 	r.slots.Engine, r.slots.Version = topology.EngineRedis, topology.Version{Major: 7}
 	r.Ring = NewRing(arena, nodes)
 	r.Worker = worker.New(worker.Options{
-		Ring: r.Ring, Arena: arena, Listeners: []ring.Socket{listener}, Shared: &r.shared, Board: &r.board,
+		Ring: r.Ring, Arena: arena, Listeners: []ring.Socket{listener}, Shared: &r.shared,
 		Log:      slog.New(slog.DiscardHandler),
 		Session:  session.Env{Limits: resp.Authenticated, FreshLimits: resp.Unauthenticated},
 		Commands: func() *command.Table { return command.ForEngine(topology.EngineRedis, 7, 0) },

@@ -12,7 +12,6 @@ import (
 	"mithril/src/resp"
 	"mithril/src/ring"
 	"mithril/src/session"
-	"mithril/src/stats"
 	"mithril/src/sys"
 	"mithril/src/window"
 	"mithril/src/worker"
@@ -172,7 +171,7 @@ func (p *Proxy) newWorker(s *seat) *worker.Worker {
 	fresh.MaxFrame = limits.MaxFrame
 	return worker.New(worker.Options{
 		Number: s.number, Ring: s.engine, Arena: s.arena, Listeners: s.listeners,
-		Shared: &p.shared, Post: p.post, Sharing: sharings[c.BackendSharding], Board: &stats.Board{}, Log: p.log,
+		Shared: &p.shared, Post: p.post, Sharing: sharings[c.BackendSharding], Log: p.log,
 		Session: session.Env{
 			Password: c.RequirePass, Limits: limits, FreshLimits: fresh,
 			Output: session.OutputLimit{

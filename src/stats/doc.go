@@ -1,4 +1,3 @@
-// Package stats holds what the workers count and how others read it. A worker counts
-// in plain memory of its own and publishes a copy on its Board now and then; whoever
-// wants totals adds up the boards.
+// Package stats holds what the workers count. A worker counts in plain memory of its own;
+// whoever wants totals asks each worker for a Snapshot, on its own thread, and adds them up.
 package stats

@@ -1,7 +1,5 @@
 package stats
 
-import "sync"
-
 // Counters are what one worker counts, cumulative since start or CONFIG RESETSTAT.
 // Only the worker that owns them writes them.
 type Counters struct {
@@ -83,26 +81,4 @@ func (s *Snapshot) Add(d *Snapshot) {
 	s.Backends += d.Backends
 	s.Private += d.Private
 	s.Window = max(s.Window, d.Window)
-}
-
-// Board is where one worker publishes its Snapshot for the others to read. The worker
-// publishes at the end of turns, not per request.
-type Board struct {
-	mu   sync.Mutex
-	last Snapshot
-	_    [64]byte // boards of different workers share no cache line
-}
-
-// Publish replaces what the board shows.
-func (b *Board) Publish(s *Snapshot) {
-	b.mu.Lock()
-	b.last = *s
-	b.mu.Unlock()
-}
-
-// Read returns what was last published.
-func (b *Board) Read() Snapshot {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.last
 }

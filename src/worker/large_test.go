@@ -12,7 +12,6 @@ import (
 	"mithril/src/resp"
 	"mithril/src/ring"
 	"mithril/src/session"
-	"mithril/src/stats"
 	"mithril/src/topology"
 )
 
@@ -118,7 +117,7 @@ func newEnds(t *testing.T) (*Worker, *ends) {
 	}
 	e := &ends{arena: arena, events: make([]ring.Event, 0, 64)}
 	w := New(Options{
-		Ring: e, Arena: arena, Listeners: []ring.Socket{listenerEnd}, Shared: &Shared{}, Board: &stats.Board{},
+		Ring: e, Arena: arena, Listeners: []ring.Socket{listenerEnd}, Shared: &Shared{},
 		Log:      slog.New(slog.DiscardHandler),
 		Session:  session.Env{Limits: resp.Authenticated, FreshLimits: resp.Unauthenticated},
 		Commands: func() *command.Table { return command.ForEngine(topology.EngineRedis, 7, 0) },

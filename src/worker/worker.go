@@ -35,7 +35,6 @@ type Options struct {
 	Arena     *buf.Arena
 	Listeners []ring.Socket
 	Shared    *Shared
-	Board     *stats.Board
 	Log       *slog.Logger // never used per request
 
 	Post    *Post   // of all workers; nil: this one is alone
@@ -151,7 +150,6 @@ type Worker struct {
 	turnedOff  bool          // accepting has failed, and no client has come since
 	draining   bool
 	cut        bool
-	published  int64 // when the board was last written
 	bulk       bool  // part of a large request or reply has moved in this turn
 	repliesAt  int64 // when the replies are to be looked for
 }
@@ -222,7 +220,9 @@ func (w *Worker) Turn() {
 	for i := range n {
 		w.handle(&w.events[i])
 	}
-	w.receiveLetters()
+	if len(w.peers) > 1 {
+		w.receiveLetters()
+	}
 	w.expire()
 	if len(w.askers) > 0 {
 		w.askNext()
@@ -239,14 +239,15 @@ func (w *Worker) Turn() {
 		w.decideEarly()
 	}
 	w.flush()
-	w.sendLetters()
+	if len(w.peers) > 1 {
+		w.sendLetters()
+	}
 	if w.draining {
 		w.rest()
 	}
 	if w.now >= w.finder.next {
 		w.findWindow()
 	}
-	w.publish()
 }
 
 // turnRing hands the operations over and waits. A worker that has others looks for their
@@ -327,19 +328,6 @@ func (w *Worker) rest() {
 		}
 	}
 }
-
-// publish shows the counters to the others: at once when nothing is going on, else every
-// few milliseconds.
-func (w *Worker) publish() {
-	if w.inFlight > 0 && w.now-w.published < publishEvery {
-		return
-	}
-	w.published = w.now
-	s := w.Snapshot()
-	w.Board.Publish(&s)
-}
-
-const publishEvery = 5 * millisecond
 
 // Snapshot is what the worker has counted, and what it holds.
 func (w *Worker) Snapshot() stats.Snapshot {

@@ -16,7 +16,6 @@ import (
 	"mithril/src/ring"
 	"mithril/src/session"
 	"mithril/src/slot"
-	"mithril/src/stats"
 	"mithril/src/topology"
 	"mithril/src/worker"
 )
@@ -49,7 +48,6 @@ type play struct {
 	worker *worker.Worker
 	arena  *buf.Arena
 	shared worker.Shared
-	board  stats.Board
 	slots  *topology.Snapshot
 	wished bool
 
@@ -68,7 +66,7 @@ func (p *play) start(sizes worker.Large, env session.Env, private int) {
 	p.ring = newRing(p.arena)
 	env.Limits, env.FreshLimits = resp.Authenticated, resp.Unauthenticated
 	p.worker = worker.New(worker.Options{
-		Ring: p.ring, Arena: p.arena, Listeners: []ring.Socket{listener}, Shared: &p.shared, Board: &p.board,
+		Ring: p.ring, Arena: p.arena, Listeners: []ring.Socket{listener}, Shared: &p.shared,
 		Log:     slog.New(slog.DiscardHandler),
 		Session: env, Large: sizes, PrivateMax: private,
 		Commands: func() *command.Table { return command.ForEngine(topology.EngineRedis, 7, 0) },

@@ -38,7 +38,6 @@ var exemptions = []exemption{
 		"script.Library.Remember", "script.Library.AppendBody", "script.Library.Forget",
 	}},
 	{"once a second", "", []string{"worker.Worker.sweep"}},
-	{"once in some milliseconds, or before a wait; readers hold the lock for a copy", "", []string{"stats.Board.Publish"}},
 	{"once a turn", "call of time.Since", []string{"sys.Now"}},
 	{"for megabytes at once", "call of os.Getpagesize", []string{"sys.Region.Discard"}},
 	{"doubles, up to a limit, and stays", "make", []string{"session.window.grow", "pipe.Pipe.grow", "sys.Uring.at", "sys.Epoll.at"}},

@@ -25,7 +25,6 @@ type core struct {
 	ring   *Ring
 	arena  *buf.Arena
 	worker *worker.Worker
-	board  stats.Board
 	server *socket // its listener
 
 	resume func() (struct{}, bool)
@@ -179,10 +178,10 @@ func (r *run) used() (n int) {
 	return n
 }
 
-// snapshot is what all workers have published.
+// snapshot is what all workers have counted.
 func (r *run) snapshot() (sum stats.Snapshot) {
 	for _, c := range r.cores {
-		s := c.board.Read()
+		s := c.worker.Snapshot()
 		sum.Add(&s)
 	}
 	return sum
