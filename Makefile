@@ -46,7 +46,7 @@ test: build servers node lint uringabi race ## run all tests
 	$(GO) test -count=1 ./tests/...
 	cd tests/clients && $(GO) test -count=1 ./...
 
-LAYOUTS := 1-no 2-no 4-no
+LAYOUTS := 1-no 1-yes 2-no 2-yes 4-no 4-yes
 
 contract: build servers ## run the live tests with every number of workers and way of sharing, for about an hour
 	for layout in $(LAYOUTS); do $(GO) test -count=1 ./tests/live/... -layout $$layout || exit 1; done

@@ -17,9 +17,10 @@ type Layout struct {
 
 func (l Layout) String() string { return fmt.Sprintf("%d-%s", l.Workers, l.Sharding) }
 
-// Layouts are all layouts of the matrix. Those at even and those at odd places have every
-// number of workers each, with both kinds of sharing.
-var Layouts = []Layout{{1, "no"}, {2, "no"}, {4, "no"}}
+// Layouts are all layouts of the matrix. Those at even places have every number of workers with
+// both kinds of sharing, and so have those at odd places: each is what one I/O engine gets in
+// one test.
+var Layouts = []Layout{{1, "no"}, {1, "yes"}, {2, "yes"}, {2, "no"}, {4, "no"}, {4, "yes"}}
 
 var only = flag.String("layout", "", "run every proxy that may have any layout with this one, such as 4-yes; empty: the layouts take turns")
 
@@ -35,22 +36,27 @@ func layoutFor(tb TB, server, engine string) Layout {
 		}
 		tb.Fatalf("-layout %s: there are %v", *only, Layouts)
 	}
+	cell := 2*max(0, slices.Index(Servers, server)) + max(0, slices.Index(IOEngines, engine))
+	return Layouts[(turn(tb)+cell)%len(Layouts)]
+}
+
+// turn is the place among Layouts with which a test begins.
+func turn(tb TB) int {
 	test, _, _ := strings.Cut(tb.Name(), "/")
 	hash := fnv.New32a()
 	hash.Write([]byte(test))
-	cell := 2*max(0, slices.Index(Servers, server)) + max(0, slices.Index(IOEngines, engine))
-	return Layouts[(int(hash.Sum32()%uint32(len(Layouts)))+cell)%len(Layouts)]
+	return int(hash.Sum32() % uint32(len(Layouts)))
 }
 
-// EachLayout runs a test as subtests engine/layout, for every I/O engine with every layout:
-// for what depends on the number of workers.
+// EachLayout runs a test as subtests layout/engine, with every layout: for what depends on
+// the number of workers. The I/O engines take turns; with -layout both have theirs.
 func EachLayout(t *testing.T, test func(t *testing.T, engine string, l Layout)) {
 	t.Helper()
-	EachEngine(t, func(t *testing.T, engine string) {
-		for _, l := range Layouts {
-			if *only == "" || l.String() == *only {
-				t.Run(l.String(), func(t *testing.T) { test(t, engine, l) })
+	for i, l := range Layouts {
+		for j, engine := range IOEngines {
+			if l.String() == *only || *only == "" && (turn(t)+i+j)%len(IOEngines) == 0 {
+				t.Run(l.String()+"/"+engine, func(t *testing.T) { test(t, engine, l) })
 			}
 		}
-	})
+	}
 }

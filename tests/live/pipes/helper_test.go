@@ -1,0 +1,40 @@
+package pipes
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"mithril/src/slot"
+	"mithril/tests/harness"
+	"mithril/tools/testbed"
+)
+
+func TestMain(m *testing.M) { harness.Main(m) }
+
+// tag returns a hash tag whose keys lie in a slot.
+func tag(number int) string {
+	for i := 0; ; i++ {
+		if t := fmt.Sprint("{", i, "}"); int(slot.Of([]byte(t))) == number {
+			return t
+		}
+	}
+}
+
+// infoNumber is a field of the proxy's INFO.
+func infoNumber(t *testing.T, c *testbed.Conn, field string) int {
+	t.Helper()
+	text, _ := harness.MustDo(t, c, "INFO").(string)
+	for line := range strings.Lines(text) {
+		if value, found := strings.CutPrefix(line, field+":"); found {
+			n, err := strconv.Atoi(strings.TrimSpace(value))
+			if err != nil {
+				t.Fatalf("INFO: %s", line)
+			}
+			return n
+		}
+	}
+	t.Fatalf("INFO lacks %s", field)
+	return 0
+}
