@@ -4,9 +4,9 @@
 //
 //	        +------------------------------- turn ------------------------------+
 //	events  |  step sessions and pipes  ->  timers  ->  go on with held sessions |  ops
-//	------> |                                                                    | ----->
-//	        |                 flush every touched socket once                    |
-//	        +--------------------------------------------------------------------+
+//	------> |            ^                                                       | ----->
+//	letters |            |     flush every touched socket once, ring the others  | letters
+//	------> +--------------------------------------------------------------------+ ----->
 //
 // A turn takes every event that is ready, steps all machines, and only then writes:
 // each socket that has something to say gets one send, and all sends go to the kernel
@@ -39,6 +39,10 @@
 //
 //	Off ---> Any, Few ---> Stopping ---> Off
 //	            '------------------------^
+//
+// Workers write letters to each other (post.go), for connections that one keeps for all
+// (far.go, line.go) and for what all have a part in (survey.go). A letter names bytes in the
+// memory of the one who wrote it; nobody writes to another's.
 //
 // Whose requests a pipe takes is drawn in tenure.go, and how a large request finds its
 // node in aim.go. Requests for several nodes are in broadcast.go and walk.go, scripts that

@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"slices"
+
 	"mithril/src/buf"
 	"mithril/src/invariant"
 	"mithril/src/mailbox"
@@ -326,8 +328,10 @@ func (w *Worker) sendLetters() {
 	}
 }
 
+// ring wakes a peer. It comes before the sends of the turn, which take longer, and the peer
+// can begin meanwhile.
 func (w *Worker) ring(p *peer) {
-	w.ops = append(w.ops, ring.Op{Kind: ring.OpBell, Socket: p.post.rings[p.number]})
+	w.ops = slices.Insert(w.ops, 0, ring.Op{Kind: ring.OpBell, Socket: p.post.rings[p.number]})
 }
 
 // sleep announces a wait, and says that it must not block because there is something to do.
