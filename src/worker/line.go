@@ -160,6 +160,7 @@ func (w *Worker) closeLine(p *peer, l *letter) {
 		}
 	}
 	w.freeLine(line)
+	w.touchPipe(b) // without lines nothing waits for others to be sent with it
 	switch {
 	case l.kind == letterDrop:
 		w.losePipe(b, p.why(l))
