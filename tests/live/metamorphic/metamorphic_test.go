@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	rounds = flag.Int("rounds", 25, "how many rounds of eight histories TestSameReplies plays")
+	rounds = flag.Int("rounds", 0, "how many rounds of eight histories TestSameReplies plays; 0: 25, or with -soak 250")
 	first  = flag.Uint64("first", 1, "the seed of the first round")
 )
 
@@ -23,7 +23,7 @@ const clients = 8 // of a round, at once
 // arm is one way to run the proxy.
 type arm struct {
 	engine  string
-	workers int
+	layout  harness.Layout
 	window  string // batch-window-usecs
 	lanes   int    // backend-conns
 	relayed bool   // relays cut what nodes send and get
@@ -31,7 +31,7 @@ type arm struct {
 }
 
 func (a *arm) String() string {
-	text := fmt.Sprintf("%s, %d workers, window %s, %d connections per node", a.engine, a.workers, a.window, a.lanes)
+	text := fmt.Sprintf("%s, layout %v, window %s, %d connections per node", a.engine, a.layout, a.window, a.lanes)
 	if a.relayed {
 		text += ", relayed"
 	}
@@ -51,20 +51,19 @@ func newBed(t *testing.T) *bed {
 	for _, n := range cluster.Nodes() {
 		b.nodes = append(b.nodes, testbed.MustDial(t, n.Addr()))
 	}
-	for _, engine := range harness.IOEngines {
-		for _, workers := range []int{1, 2, 4} {
-			for _, window := range []string{"0", "auto"} {
-				b.arms = append(b.arms, &arm{engine: engine, workers: workers, window: window, lanes: 1 + len(b.arms)%3})
-			}
+	windows := []string{"0", "auto"}
+	for i, engine := range harness.IOEngines {
+		for k, layout := range harness.Layouts {
+			b.arms = append(b.arms, &arm{engine: engine, layout: layout, window: windows[(i+k/2)%2], lanes: 1 + len(b.arms)%3})
 		}
-		b.arms = append(b.arms, &arm{engine: engine, workers: 2, window: "auto", lanes: 1, relayed: true})
+		b.arms = append(b.arms, &arm{engine: engine, layout: harness.Layout{Workers: 2, Sharding: []string{"no", "yes"}[i]}, window: "auto", lanes: 1, relayed: true})
 	}
 	for _, a := range b.arms {
 		args := []string{"--batch-window-usecs", a.window, "--backend-conns", fmt.Sprint(a.lanes)}
 		if a.relayed {
 			args = append(args, startRelays(t, cluster)...)
 		}
-		a.proxy = harness.Start(t, harness.Options{Cluster: cluster, Engine: a.engine, Workers: a.workers, Checked: true, Args: args})
+		a.proxy = harness.Start(t, harness.Options{Cluster: cluster, Engine: a.engine, Workers: a.layout.Workers, Sharding: a.layout.Sharding, Checked: true, Args: args})
 	}
 	return b
 }
@@ -103,6 +102,9 @@ func (b *bed) round(t *testing.T, addr string, histories []*history, draw func()
 // has answered to clients that do not cut what they send.
 func TestSameReplies(t *testing.T) {
 	b := newBed(t)
+	if *rounds == 0 {
+		*rounds = harness.Size(25, 250)
+	}
 	replies, size := 0, 0
 	for seed := *first; seed < *first+uint64(*rounds); seed++ {
 		var histories []*history
