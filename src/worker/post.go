@@ -10,8 +10,11 @@ import (
 )
 
 const (
-	// LettersMax is how many letters from one worker to another wait at most.
-	LettersMax = 2048
+	// LettersMax is how many letters from one worker to another wait at most. With many workers
+	// it is halved, so that those to one are lettersOfOne together, but for lettersMin each.
+	LettersMax   = 2048
+	lettersOfOne = 32 << 10
+	lettersMin   = 256
 
 	// LentBytesMax is how many bytes of replies are lent to one worker before it has to be
 	// done with some.
@@ -79,6 +82,9 @@ type Post struct {
 func NewPost(workers int, limits PostLimits) *Post {
 	if limits == (PostLimits{}) {
 		limits = PostLimits{LettersMax, LentBytesMax}
+		for limits.Letters*workers > lettersOfOne && limits.Letters > lettersMin {
+			limits.Letters /= 2
+		}
 	}
 	t := &Post{
 		workers: workers, limits: limits, queues: make([]*mailbox.Queue[letter], workers*workers), bells: make([]mailbox.Bell, workers),
