@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -35,12 +36,17 @@ func main() {
 
 func run(ctx context.Context) error {
 	requests := flag.Int("requests", 10000, "requests of the shorter run of a load, about")
+	only := flag.String("only", "", "the loads to count, joined by commas; empty counts all")
 	results := flag.String("o", "", "also write the table to DATE-instructions.md in this directory")
 	name := flag.String("load", "", "run this load and count nothing: what runs under valgrind")
 	iterations := flag.Int("iterations", 1, "of that load")
 	flag.Parse()
 	if *name != "" {
 		return iterate(*name, *iterations)
+	}
+	loads, err := choose(*only)
+	if err != nil {
+		return err
 	}
 	var out io.Writer = os.Stdout
 	if *results != "" {
@@ -59,40 +65,52 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.table(ctx, out, *requests)
+	return c.table(ctx, out, loads, *requests)
+}
+
+// choose returns the named loads, which are joined by commas; no names are all.
+func choose(names string) (loads []micro.Load, err error) {
+	if names == "" {
+		return micro.Loads, nil
+	}
+	for _, name := range strings.Split(names, ",") {
+		i := slices.IndexFunc(micro.Loads, func(l micro.Load) bool { return l.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no load %q", name)
+		}
+		loads = append(loads, micro.Loads[i])
+	}
+	return loads, nil
 }
 
 // iterate runs a load.
 func iterate(name string, iterations int) error {
-	for _, load := range micro.Loads {
-		if load.Name != name {
-			continue
-		}
-		r := micro.NewRig()
-		load.Prepare(r)
-		for range iterations {
-			r.Iterate()
-		}
-		return nil
+	loads, err := choose(name)
+	if err != nil {
+		return err
 	}
-	return fmt.Errorf("there is no load %q", name)
+	r := loads[0].Start()
+	for range iterations {
+		r.Iterate()
+	}
+	return nil
 }
 
-// table counts every load. A load whose counts are too far apart is an error in the end.
-func (c *counter) table(ctx context.Context, out io.Writer, requests int) error {
+// table counts loads. A load whose counts are too far apart is an error in the end.
+func (c *counter) table(ctx context.Context, out io.Writer, loads []micro.Load, requests int) error {
 	fmt.Fprintf(out, "# Instructions per request, %s\n\n", time.Now().Format(time.DateOnly))
 	fmt.Fprintf(out, "- commit %s, %s, %s, valgrind %s\n", commit(), runtime.Version(), runtime.GOARCH, c.version)
-	fmt.Fprintf(out, "- loads of bench/micro; user space of one worker and of the fake ring, no system calls\n")
+	fmt.Fprintf(out, "- loads of bench/micro; user space of the workers and of the fake ring, no system calls\n")
 	fmt.Fprintf(out, "- median of %d counts, and how far apart they are\n\n", repeats)
-	fmt.Fprintf(out, "| load          | requests a batch | instructions/request | spread |\n")
-	fmt.Fprintf(out, "|---------------|-----------------:|---------------------:|-------:|\n")
+	fmt.Fprintf(out, "| load           | requests a batch | instructions/request | spread |\n")
+	fmt.Fprintf(out, "|----------------|-----------------:|---------------------:|-------:|\n")
 	var unsteady []string
-	for _, load := range micro.Loads {
+	for _, load := range loads {
 		s, err := c.perRequest(ctx, load.Name, load.Requests, requests)
 		if err != nil {
 			return fmt.Errorf("%s: %w", load.Name, err)
 		}
-		fmt.Fprintf(out, "| %-13s | %16d | %20.0f | %4.2f %% |\n", load.Name, load.Requests, s.median, s.spread*100)
+		fmt.Fprintf(out, "| %-14s | %16d | %20.0f | %4.2f %% |\n", load.Name, load.Requests, s.median, s.spread*100)
 		if s.spread > spreadMax {
 			unsteady = append(unsteady, load.Name)
 		}

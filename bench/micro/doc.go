@@ -1,5 +1,5 @@
-// Package micro measures one worker without kernel and network: what a request costs in
-// user space, and that it allocates nothing.
+// Package micro measures one worker, or two, without kernel and network: what a request
+// costs in user space, and that it allocates nothing.
 //
 //	         Received                 Sent, Received
 //	client ----------> worker turn ------------------> worker turn ---> client
@@ -12,8 +12,20 @@
 //
 //	go test ./bench/micro -bench .
 //
+// With a second worker that has the connections to the nodes, requests are handed over and
+// replies handed back, in two turns more:
+//
+//	client ---> worker == letters ==> keeper turn ----> keeper turn == letters ==> worker ---> client
+//	                                       |  send        ^  reply
+//	                                       +----> Ring ---+
+//
+// What that costs is the difference to a worker that has the connections itself (near) beside
+// one that has nothing to do. BenchmarkHandOver measures it in pairs. The ring rings nobody:
+// that is a system call's matter.
+//
 // The tests of the package are the gates: no load allocates. Loads are requests of one key
 // with small and large values, pipelined, inline and of RESP3, requests over three shards,
-// redirects that are followed, error replies, and what the proxy answers itself.
+// redirects that are followed, error replies, what the proxy answers itself, and what
+// another worker has the connection for.
 // bench/instructions counts what they cost.
 package micro

@@ -9,38 +9,60 @@ import (
 	"mithril/src/slot"
 )
 
-// Loads are the iterations that are measured and held to no allocation. Requests is how
-// many requests one of them is.
-var Loads = []struct {
+// Load is an iteration that is measured and held to no allocation.
+type Load struct {
 	Name     string
-	Requests int
+	Requests int // that one iteration is
 	Prepare  func(*Rig)
-}{
-	{"GET", 1, func(r *Rig) { loadGet(r, 1, 64) }},
-	{"GETx16", 16, func(r *Rig) { loadGet(r, 16, 64) }},
-	{"GETx256", 256, func(r *Rig) { loadGet(r, 256, 64) }},
-	{"GET4K", 1, func(r *Rig) { loadGet(r, 1, 4<<10) }},
-	{"GET64K", 1, func(r *Rig) { loadGet(r, 1, 64<<10) }},
-	{"GETinline", 1, loadInline},
-	{"GETresp3", 1, loadResp3},
-	{"SET", 1, func(r *Rig) { loadSet(r, 64) }},
-	{"SET4K", 1, func(r *Rig) { loadSet(r, 4<<10) }},
-	{"SET64K", 1, func(r *Rig) { loadSet(r, 64<<10) }},
-	{"MGET10over3", 1, func(r *Rig) { loadMget(r, 10) }},
-	{"EXISTS10over3", 1, loadExists},
-	{"MSET10over3", 1, func(r *Rig) { loadMset(r, 10) }},
-	{"GETx100over3", 100, loadGets},
-	{"MGET100over3", 1, func(r *Rig) { loadMget(r, 100) }},
-	{"SETx100over3", 100, loadSets},
-	{"MSET100over3", 1, func(r *Rig) { loadMset(r, 100) }},
-	{"MGET1000over3", 1, func(r *Rig) { loadMget(r, 1000) }},
-	{"KEYSover3", 1, loadKeys},
-	{"RANDOMKEY", 1, loadRandomkey},
-	{"SCAN", 1, loadScan},
-	{"MOVED", 1, func(r *Rig) { loadRedirect(r, "MOVED", "") }},
-	{"ASK", 1, func(r *Rig) { loadRedirect(r, "ASK", "+OK\r\n") }},
-	{"ERROR", 1, loadError},
-	{"PING", 1, loadPing},
+	Place    Place
+}
+
+// Start returns a rig that iterates the load.
+func (l Load) Start() *Rig {
+	r := NewRig(l.Place)
+	l.Prepare(r)
+	return r
+}
+
+// Loads are all of them.
+var Loads = []Load{
+	{"GET", 1, func(r *Rig) { loadGet(r, 1, 64) }, Alone},
+	{"GETx16", 16, func(r *Rig) { loadGet(r, 16, 64) }, Alone},
+	{"GETx64", 64, func(r *Rig) { loadGet(r, 64, 64) }, Alone},
+	{"GETx256", 256, func(r *Rig) { loadGet(r, 256, 64) }, Alone},
+	{"GET4K", 1, func(r *Rig) { loadGet(r, 1, 4<<10) }, Alone},
+	{"GET64K", 1, func(r *Rig) { loadGet(r, 1, 64<<10) }, Alone},
+	{"GETinline", 1, loadInline, Alone},
+	{"GETresp3", 1, loadResp3, Alone},
+	{"SET", 1, func(r *Rig) { loadSet(r, 64) }, Alone},
+	{"SET4K", 1, func(r *Rig) { loadSet(r, 4<<10) }, Alone},
+	{"SET64K", 1, func(r *Rig) { loadSet(r, 64<<10) }, Alone},
+	{"MGET10over3", 1, func(r *Rig) { loadMget(r, 10) }, Alone},
+	{"EXISTS10over3", 1, loadExists, Alone},
+	{"MSET10over3", 1, func(r *Rig) { loadMset(r, 10) }, Alone},
+	{"GETx100over3", 100, loadGets, Alone},
+	{"MGET100over3", 1, func(r *Rig) { loadMget(r, 100) }, Alone},
+	{"SETx100over3", 100, loadSets, Alone},
+	{"MSET100over3", 1, func(r *Rig) { loadMset(r, 100) }, Alone},
+	{"MGET1000over3", 1, func(r *Rig) { loadMget(r, 1000) }, Alone},
+	{"KEYSover3", 1, loadKeys, Alone},
+	{"RANDOMKEY", 1, loadRandomkey, Alone},
+	{"SCAN", 1, loadScan, Alone},
+	{"MOVED", 1, func(r *Rig) { loadRedirect(r, "MOVED", "") }, Alone},
+	{"ASK", 1, func(r *Rig) { loadRedirect(r, "ASK", "+OK\r\n") }, Alone},
+	{"ERROR", 1, loadError, Alone},
+	{"PING", 1, loadPing, Alone},
+	{"GETnear", 1, func(r *Rig) { loadGet(r, 1, 64) }, Near},
+	{"GETx16near", 16, func(r *Rig) { loadGet(r, 16, 64) }, Near},
+	{"GETx64near", 64, func(r *Rig) { loadGet(r, 64, 64) }, Near},
+	{"GETx256near", 256, func(r *Rig) { loadGet(r, 256, 64) }, Near},
+	{"GETfar", 1, func(r *Rig) { loadGet(r, 1, 64) }, Far},
+	{"GETx16far", 16, func(r *Rig) { loadGet(r, 16, 64) }, Far},
+	{"GETx64far", 64, func(r *Rig) { loadGet(r, 64, 64) }, Far},
+	{"GETx256far", 256, func(r *Rig) { loadGet(r, 256, 64) }, Far},
+	{"GET4Kfar", 1, func(r *Rig) { loadGet(r, 1, 4<<10) }, Far},
+	{"SET4Kfar", 1, func(r *Rig) { loadSet(r, 4<<10) }, Far},
+	{"MGET10over3far", 1, func(r *Rig) { loadMget(r, 10) }, Far},
 }
 
 var value64 = value(64)
