@@ -47,6 +47,7 @@
 //   - What concerns the whole keyspace is executed once by every node, behind all earlier
 //     requests of its session and before all later ones. A walk comes to every key that was
 //     where it is all the time, and its cursors to the node that has given them. (ROUTE8)
+//   - CLIENT LIST names the clients of all workers. (OBS2)
 //   - No redirect reaches a client. Errors appear only if the seed has faults that
 //     explain them.
 //   - With shared connections one worker has those of a node and protocol. (PIPE1)

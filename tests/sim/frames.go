@@ -68,7 +68,7 @@ func parseReply(b []byte) (n int, problem string) {
 			return 0, fmt.Sprintf("malformed reply %s", clip(b))
 		}
 		return n, ""
-	case '$':
+	case '$', '=':
 		if err != nil || number < -1 {
 			return 0, fmt.Sprintf("malformed reply %s", clip(b))
 		}

@@ -277,7 +277,10 @@ func (r *run) newClient() (*client, *script) {
 	}
 	c.server = r.cores[c.number%len(r.cores)].server
 	r.clients = append(r.clients, c)
-	return c, &script{world: r.world, config: &r.config, tags: r.cluster.tags, session: c.number, proto: 2, walk: walk{cursor: "0"}, alone: c.depth == 1}
+	return c, &script{
+		world: r.world, crowd: &r.clients, config: &r.config, tags: r.cluster.tags, session: c.number, proto: 2, walk: walk{cursor: "0"},
+		alone: c.depth == 1,
+	}
 }
 
 // addClient adds a session with a life of its own.
@@ -329,6 +332,7 @@ func (r *run) addProbe() {
 			s.one(kind)
 		}
 	}
+	s.listClients()
 	c.farewell(s)
 	r.judge.sessions = append(r.judge.sessions, c.requests)
 	c.connect()

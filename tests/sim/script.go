@@ -42,6 +42,7 @@ var opSplit = [opKinds]bool{opDel: true, opExists: true, opMget: true, opMset: t
 // script writes the requests of one session.
 type script struct {
 	world    *World
+	crowd    *[]*client
 	config   *Config
 	tags     []string
 	session  int
@@ -234,7 +235,7 @@ func (s *script) hello(proto int, more ...string) {
 
 func (s *script) oneLocal() {
 	w := s.world
-	switch w.rng.IntN(14) {
+	switch w.rng.IntN(15) {
 	case 0, 1, 2:
 		s.exact(wireOf("PING"), "+PONG\r\n")
 	case 3:
@@ -267,7 +268,9 @@ func (s *script) oneLocal() {
 		if s.config.Password {
 			s.login()
 		}
-	case 13: // nothing to do, and no reply
+	case 13:
+		s.listClients()
+	case 14: // nothing to do, and no reply
 		if k := len(s.requests); k > 0 {
 			s.requests[k-1].wire = append(s.requests[k-1].wire, "\r\n*0\r\n"...)
 		}
