@@ -22,7 +22,7 @@ func tag(number int) string {
 	}
 }
 
-// infoNumber is a field of the proxy's INFO.
+// infoNumber is a field of INFO.
 func infoNumber(t *testing.T, c *testbed.Conn, field string) int {
 	t.Helper()
 	text, _ := harness.MustDo(t, c, "INFO").(string)
@@ -37,4 +37,26 @@ func infoNumber(t *testing.T, c *testbed.Conn, field string) int {
 	}
 	t.Fatalf("INFO lacks %s", field)
 	return 0
+}
+
+// connectionsTo counts a proxy's connections for requests to a node, which the node has by the
+// name of mithril.
+func connectionsTo(t *testing.T, node *testbed.Conn, p *harness.Proxy) (n int) {
+	t.Helper()
+	sockets, err := p.Sockets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := harness.MustDo(t, node, "CLIENT", "LIST").(string)
+	for line := range strings.Lines(list) {
+		if !strings.Contains(line, " name=mithril ") {
+			continue
+		}
+		for _, s := range sockets {
+			if strings.Contains(line, fmt.Sprintf(" addr=127.0.0.1:%d ", s.LocalPort)) {
+				n++
+			}
+		}
+	}
+	return n
 }

@@ -193,9 +193,9 @@ func TestNodeClosesIdleConnections(t *testing.T) {
 		c := p.Dial(t)
 		harness.MustDo(t, c, "SET", "a", "1")
 		harness.Eventually(t, harness.Patience, "the node to close the connection", func() error {
-			sockets, err := establishedSockets(p.PID)
+			sockets, err := p.Sockets()
 			for _, s := range sockets {
-				if isNode(cluster, s.remotePort) {
+				if isNode(cluster, s.RemotePort) {
 					err = errors.New("it is open")
 				}
 			}
