@@ -18,7 +18,6 @@ var unavailable = []struct {
 	{key: "unixsocketperm"},
 	{key: "client-output-buffer-limit", class: "pubsub"},
 	{key: "backend-sharding", others: []string{"yes"}},
-	{key: "placement"},
 	{key: "acl-pubsub-default"},
 	{key: "acllog-max-len"},
 	{key: "slowlog-max-len"},

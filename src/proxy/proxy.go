@@ -100,7 +100,7 @@ func Start(c *conf.Config, log *slog.Logger) (*Proxy, error) {
 // reserve raises the limit on descriptors, and lowers maxclients to what is to be had:
 // connections to nodes must never fail for want of descriptors that clients took.
 func (p *Proxy) reserve() error {
-	least := uint64(reservedDescriptors + p.conf.WorkerThreads*(8+p.conf.BackendConns*16+len(p.conf.Bind)*worker.TurnedAwayMax))
+	least := uint64(reservedDescriptors + p.conf.WorkerThreads*(8+p.conf.BackendConns*16) + len(p.conf.Bind)*(1+worker.TurnedAwayMax))
 	held := 4 * least
 	want := uint64(p.conf.MaxClients) + held
 	got, err := sys.RaiseDescriptors(want)

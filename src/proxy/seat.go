@@ -124,42 +124,24 @@ func (p *Proxy) equip(s *seat) error {
 	return err
 }
 
-// listen opens the listeners of all workers. Workers share an address with
-// SO_REUSEPORT, which would let a second proxy share it too: so the address is first
-// tried alone.
+// listen opens the listeners. All are the first worker's, which gives each client that
+// comes a worker.
 func (p *Proxy) listen() error {
-	options := sys.ListenOptions{KeepaliveSecs: p.conf.TCPKeepaliveSecs}
+	acceptor := p.seats[0]
 	for _, addr := range p.bindAddrs() {
-		alone, err := sys.Listen(addr, options)
+		l, err := sys.Listen(addr, sys.ListenOptions{KeepaliveSecs: p.conf.TCPKeepaliveSecs})
 		if err != nil {
-			p.unlisten()
+			for _, l := range acceptor.listeners {
+				sys.Close(l)
+			}
 			return err
 		}
-		sys.Close(alone)
-		options.ReusePort = true
-		for _, s := range p.seats {
-			l, err := sys.Listen(addr, options)
-			if err != nil {
-				p.unlisten()
-				return err
-			}
-			s.listeners = append(s.listeners, l)
-		}
-		options.ReusePort = false
+		acceptor.listeners = append(acceptor.listeners, l)
 	}
 	for _, addr := range p.bindAddrs() {
 		p.own.Info("listening", "addr", addr.String())
 	}
 	return nil
-}
-
-func (p *Proxy) unlisten() {
-	for _, s := range p.seats {
-		for _, l := range s.listeners {
-			sys.Close(l)
-		}
-		s.listeners = nil
-	}
 }
 
 func (p *Proxy) newWorker(s *seat) *worker.Worker {
@@ -184,8 +166,8 @@ func (p *Proxy) newWorker(s *seat) *worker.Worker {
 		PrivateMax:  max(1, c.PrivateConnsPerNode/len(p.seats)),
 		BatchWindow: batch, FindWindow: find, IdleTimeout: int64(c.TimeoutSecs) * sec,
 		BackendTimeout: int64(c.BackendTimeoutMs) * msec, MaxRedirects: c.MaxRedirects, MaxClients: p.clients,
-		AcceptBurst: int64(acceptBurst * c.WorkerThreads * len(c.Bind)),
-		Picker:      pickers[c.KeylessPicker], Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())),
+		AcceptBurst: int64(acceptBurst * len(c.Bind)), Placement: placements[c.Placement],
+		Picker: pickers[c.KeylessPicker], Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())),
 		Topology: p.refresher.Current, Commands: p.refresher.Commands, Wish: p.refresher.Wish,
 		Resolve: p.resolve, Admin: p.admin,
 	})
@@ -195,6 +177,12 @@ func (p *Proxy) newWorker(s *seat) *worker.Worker {
 var sharings = [...]worker.Sharing{
 	conf.BackendShardingNo:  worker.OwnPipes,
 	conf.BackendShardingYes: worker.SharedPipes,
+}
+
+// placements are the values of placement.
+var placements = [...]worker.Placement{
+	conf.PlacementLeastLoaded: worker.LeastLoaded,
+	conf.PlacementRoundRobin:  worker.RoundRobin,
 }
 
 // pickers are the values of keyless-picker.

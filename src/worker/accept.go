@@ -64,7 +64,7 @@ func (w *Worker) accept(listener int) {
 	w.ops = append(w.ops, op)
 }
 
-// crowded says that a burst of clients, at all workers at once, can be too many.
+// crowded says that a burst of clients can be too many.
 func (w *Worker) crowded() bool { return w.Shared.Clients.Load()+w.AcceptBurst > w.MaxClients }
 
 // stopAccepting asks a listener to stop, unless it has stopped or been asked.
@@ -103,14 +103,36 @@ func (w *Worker) closeListener(listener int) {
 	})
 }
 
-// accepted makes a session of a new connection, or turns it away.
+// accepted gives a new connection to a worker, or turns the client away.
 func (w *Worker) accepted(ev *ring.Event) {
 	w.turnedOff = false
+	id := w.Shared.LastID.Add(1)
+	if refusal := w.refusal(w.Shared.Clients.Add(1), ev.Socket); refusal != "" {
+		w.turnAway(w.admit(ev.Socket, id), refusal)
+	} else {
+		w.placeClient(ev.Socket, id)
+	}
+	if listener := int(ev.Token.Index()); w.accepting[listener] == acceptAny && w.crowded() {
+		w.stopAccepting(listener) // and go on with a few
+	}
+}
+
+// refusal is why a new client is not served, "" if it is.
+func (w *Worker) refusal(clients int64, socket ring.Socket) string {
+	switch {
+	case clients > w.MaxClients:
+		return errMaxClients
+	case w.Protected && !w.Ring.Peer(socket).Addr().Unmap().IsLoopback():
+		return errProtected
+	}
+	return ""
+}
+
+// admit makes a session of a connection.
+func (w *Worker) admit(socket ring.Socket, id uint64) *client {
 	c, token := w.clients.take()
-	peer := w.Ring.Peer(ev.Socket)
-	clients := w.Shared.Clients.Add(1)
-	c.Init(&w.env, token, w.Shared.LastID.Add(1), peer, w.now)
-	c.end = end{socket: ev.Socket, token: token, state: endOpen}
+	c.Init(&w.env, token, id, w.Ring.Peer(socket), w.now)
+	c.end = end{socket: socket, token: token, state: endOpen}
 	c.dirty, c.ready, c.turnedAway, c.waitsOn = false, false, false, 0
 	c.lane = w.laneOf(token)
 	c.answered, c.waits, c.heard, c.moved, c.lookedAt = 0, w.now, w.now, w.now, w.now
@@ -118,18 +140,15 @@ func (w *Worker) accepted(ev *ring.Event) {
 	c.leases, c.upload, c.download, c.resentOn, c.aim = c.leases[:0], 0, 0, 0, aim{}
 	w.counters.Connections++
 	w.receive(&c.end)
-	switch {
-	case clients > w.MaxClients:
-		w.turnAway(c, errMaxClients)
-	case w.Protected && !peer.Addr().Unmap().IsLoopback():
-		w.turnAway(c, errProtected)
-	}
+	return c
+}
+
+// serve takes a client whose place is here.
+func (w *Worker) serve(socket ring.Socket, id uint64) {
+	c := w.admit(socket, id)
 	if w.cut {
 		c.Drain(&w.env) // it came when all others had been told
 		w.touch(c)
-	}
-	if listener := int(ev.Token.Index()); w.accepting[listener] == acceptAny && w.crowded() {
-		w.stopAccepting(listener) // and go on with a few
 	}
 }
 

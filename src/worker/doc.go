@@ -1,4 +1,4 @@
-// Package worker is the loop of one core. It owns one ring, the sessions accepted on it,
+// Package worker is the loop of one core. It owns one ring, the sessions of its clients,
 // the pipes it has opened to nodes, their timers and counters, and shares none of them
 // while it serves requests.
 //
@@ -41,7 +41,8 @@
 //	            '------------------------^
 //
 // Workers write letters to each other (post.go), for connections that one keeps for all
-// (far.go, line.go) and for what all have a part in (survey.go). A letter names bytes in the
+// (far.go, line.go), for what all have a part in (survey.go), and for new clients: one
+// worker accepts them all and hands each to the one that place.go chooses. A letter names bytes in the
 // memory of the one who wrote it; nobody writes to another's.
 //
 // Whose requests a pipe takes is drawn in tenure.go, and how a large request finds its

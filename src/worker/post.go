@@ -56,6 +56,8 @@ const (
 	letterAsk  // between any two: token is the number of a survey that wants to know of the reader
 	letterTold // and now it does
 
+	letterClient // from the worker with the listeners; n: the socket of a new client; token: its CLIENT ID
+
 	letterKinds
 )
 
@@ -76,6 +78,7 @@ type Post struct {
 	bells   []mailbox.Bell
 	arenas  []*buf.Arena
 	rings   []ring.Socket // what the engines are rung by
+	gauges  []gauge
 }
 
 // NewPost makes the post of so many workers. All of them are made before the first one turns.
@@ -88,7 +91,7 @@ func NewPost(workers int, limits PostLimits) *Post {
 	}
 	t := &Post{
 		workers: workers, limits: limits, queues: make([]*mailbox.Queue[letter], workers*workers), bells: make([]mailbox.Bell, workers),
-		arenas: make([]*buf.Arena, workers), rings: make([]ring.Socket, workers),
+		arenas: make([]*buf.Arena, workers), rings: make([]ring.Socket, workers), gauges: make([]gauge, workers),
 	}
 	for i := range t.queues {
 		if i/workers != i%workers {
@@ -120,6 +123,7 @@ func (w *Worker) meet() {
 		return
 	}
 	t.arenas[w.Number], t.rings[w.Number] = w.Arena, w.Ring.Bell()
+	w.placer = newPlacer(t.workers)
 	w.peers = make([]peer, t.workers)
 	for i := range w.peers {
 		w.peers[i] = peer{number: i}
@@ -283,6 +287,8 @@ func (w *Worker) read(p *peer, l *letter) {
 		w.visited(p, l)
 	case letterTold:
 		w.told(l)
+	case letterClient:
+		w.serve(ring.Socket(l.n), uint64(l.token))
 	default:
 		invariant.Assert(false, "worker: a letter of no known kind")
 	}
@@ -318,6 +324,7 @@ func (w *Worker) goOnWith(p *peer) {
 // sendLetters shows the others what was written to them in this turn, and rings those that
 // sleep.
 func (w *Worker) sendLetters() {
+	w.showActivity()
 	for i := range w.peers {
 		p := &w.peers[i]
 		if p.out == nil {

@@ -40,6 +40,8 @@ type Options struct {
 	Post    *Post   // of all workers; nil: this one is alone
 	Sharing Sharing // of the connections to nodes
 
+	Placement Placement // of the clients that come to the listeners of this one
+
 	Session   session.Env // limits and password; the worker fills in the rest
 	Backend   pipe.Credentials
 	Lanes     int  // connections per node and protocol
@@ -57,7 +59,7 @@ type Options struct {
 	BackendTimeout int64          // ns; 0: replies are awaited for ever
 	MaxRedirects   int
 	MaxClients     int64
-	AcceptBurst    int64 // how many connections can come at all workers before they know of each other's
+	AcceptBurst    int64 // how many connections can come before the worker knows of them
 
 	// Topology returns the current map, nil before the first. It is called once a turn.
 	Topology func() *topology.Snapshot
@@ -141,6 +143,10 @@ type Worker struct {
 	waiting waitingRequests
 	surveys int          // of its clients, under way
 	askers  []ring.Token // clients that wait to begin one
+
+	placer        placer
+	activity      activity
+	commandsShown uint64 // of counters.Commands, those that activity knows
 
 	accepting  []acceptState // by listener
 	turnedAway int           // clients that are being told why they are not served
@@ -313,7 +319,9 @@ func (w *Worker) allRest() bool {
 func (w *Worker) rest() {
 	if w.closing > 0 {
 		// Only now: the connections accepted there have been handed out.
-		w.Shared.listening.Add(-int64(w.closing))
+		if w.Shared.listening.Add(-int64(w.closing)) == 0 {
+			w.ringAll() // they may rest from now on
+		}
 		w.closing = 0
 	}
 	if w.resting || !w.draining || w.clients.live > 0 || w.Shared.listening.Load() > 0 || w.hasLetters() {
@@ -321,10 +329,15 @@ func (w *Worker) rest() {
 	}
 	w.resting = true
 	if w.Shared.resting.Add(1) == int64(len(w.peers)) {
-		for i := range w.peers {
-			if p := &w.peers[i]; p.out != nil {
-				w.ring(p) // it need not wait for us any more
-			}
+		w.ringAll() // they need not wait for this one any more
+	}
+}
+
+// ringAll wakes the others for what was not written in a letter.
+func (w *Worker) ringAll() {
+	for i := range w.peers {
+		if p := &w.peers[i]; p.out != nil {
+			w.ring(p)
 		}
 	}
 }

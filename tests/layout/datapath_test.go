@@ -27,7 +27,7 @@ var exemptions = []exemption{
 		"worker.Worker.answerLocal", "worker.Worker.visited", "worker.Worker.told",
 	}},
 	{"once per connection of a client", "", []string{
-		"worker.Worker.accepted", "worker.Worker.acceptEnded", "worker.Worker.closeClient", "session.Session.login",
+		"worker.Worker.accepted", "worker.Worker.acceptEnded", "worker.Worker.serve", "worker.Worker.closeClient", "session.Session.login",
 	}},
 	{"once per connection to a node", "", []string{
 		"sys.Uring.connect", "sys.Epoll.connect", "pipe.Pipe.Connected", "pipe.Pipe.greeted", "worker.Worker.greeted", "worker.Worker.pipeFailed",

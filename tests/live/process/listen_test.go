@@ -75,7 +75,7 @@ func TestBindSeveralAddresses(t *testing.T) {
 		p := alone(t, engine, append([]string{"--bind"}, hosts...)...)
 		_, port, _ := net.SplitHostPort(p.Addr)
 		for _, host := range hosts {
-			for range 4 { // workers share each address
+			for range 4 { // every worker has clients of each address
 				harness.MustDo(t, testbed.MustDial(t, net.JoinHostPort(host, port)), "PING")
 			}
 		}
@@ -86,7 +86,7 @@ func TestBindSeveralAddresses(t *testing.T) {
 	})
 }
 
-// Two proxies must never share a port, although workers do.
+// Two proxies must never share a port.
 func TestBusyPortIsNamed(t *testing.T) {
 	p := alone(t, harness.Auto)
 	_, port, _ := net.SplitHostPort(p.Addr)
