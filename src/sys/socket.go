@@ -25,9 +25,8 @@ const (
 
 // ListenOptions are the properties of a listener.
 type ListenOptions struct {
-	ReusePort     bool // several listeners may share the address, one per worker
-	Backlog       int  // connections waiting to be accepted; 0 takes the default, 511
-	KeepaliveSecs int  // idle seconds before keepalive probes; 0 sends none
+	Backlog       int // connections waiting to be accepted; 0 takes the default, 511
+	KeepaliveSecs int // idle seconds before keepalive probes; 0 sends none
 }
 
 // Listen opens a TCP listener for an engine's OpAccept. Accepted connections
@@ -51,11 +50,6 @@ func Listen(addr netip.AddrPort, o ListenOptions) (ring.Socket, error) {
 	}()
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1); err != nil {
 		return fail("SO_REUSEADDR", err)
-	}
-	if o.ReusePort {
-		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1); err != nil {
-			return fail("SO_REUSEPORT", err)
-		}
 	}
 	if family == unix.AF_INET6 {
 		if err := unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 1); err != nil {

@@ -55,19 +55,6 @@ func TestListenOnATakenAddress(t *testing.T) {
 	}
 }
 
-func TestListenersShareAPort(t *testing.T) {
-	first, err := Listen(loopback, ListenOptions{ReusePort: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer Close(first)
-	second, err := Listen(LocalAddr(first), ListenOptions{ReusePort: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	Close(second)
-}
-
 // A listener on :: leaves IPv4 to another one.
 func TestListenIPv6Only(t *testing.T) {
 	six, err := Listen(netip.MustParseAddrPort("[::]:0"), ListenOptions{})
