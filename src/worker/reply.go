@@ -11,6 +11,9 @@ import (
 // deliver passes a reply on to whom it is for, or does what it asks for instead.
 func (w *Worker) deliver(b *backend, r *pipe.Reply) {
 	bytes := w.Arena.Bytes(r.Bytes)
+	if r.Has(pipe.RawErrors) && bytes[0] != '-' && b.Len() == 0 && b.tenure == tenureLeased {
+		b.last = false // it was no error, so nothing follows it
+	}
 	if bytes[0] == '-' {
 		switch kind := redirect.Classify(bytes); kind {
 		case redirect.None:
