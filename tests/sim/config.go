@@ -15,6 +15,7 @@ type Config struct {
 	Workers  int  // 0: one
 	Shared   bool // connections to nodes: backend-sharding yes
 	Post     worker.PostLimits
+	Place    worker.Placement // WhereAccepted: all workers listen, else the first alone
 	Sessions int
 	Requests int // of one session, at most
 	Weights  [opKinds]int
@@ -173,6 +174,7 @@ func NewConfig(seed uint64) Config {
 	c.theme(rng)
 	c.Workers = pick(1, 1, 1, 2, 2, 3, 3, 4, 4)
 	c.Shared = rng.IntN(3) > 0
+	c.Place = []worker.Placement{worker.WhereAccepted, worker.LeastLoaded, worker.LeastLoaded, worker.RoundRobin}[rng.IntN(4)]
 	if rng.IntN(2) == 0 {
 		c.Post = worker.PostLimits{Letters: pick(8, 16, 64), LentBytes: pick(100, 2000, 50_000)}
 	}
@@ -249,7 +251,7 @@ func (c *Config) String() string {
 		{"maxclients", int64(c.MaxClients)}, {"burst", int64(c.Burst)}, {"soft output", c.SoftOutput},
 		{"batch window us", c.BatchWindow / microsecond},
 		{"timeout ms", c.Timeout / millisecond}, {"hard output", c.HardOutput}, {"idle ms", c.Idle / millisecond},
-		{"letters", int64(c.Post.Letters)}, {"lent", int64(c.Post.LentBytes)}, {"large from", int64(c.Large)}, {"private", int64(c.Private)},
+		{"placement", int64(c.Place)}, {"letters", int64(c.Post.Letters)}, {"lent", int64(c.Post.LentBytes)}, {"large from", int64(c.Large)}, {"private", int64(c.Private)},
 		{"memory", int64(c.Scarce)}, {"stop ms", c.Stop / millisecond},
 	} {
 		if option.value != 0 {
@@ -271,6 +273,14 @@ func (c *Config) String() string {
 
 // workers is how many there are.
 func (c *Config) workers() int { return max(1, c.Workers) }
+
+// listeners is how many workers listen: the first ones.
+func (c *Config) listeners() int {
+	if c.Place == worker.WhereAccepted {
+		return c.workers()
+	}
+	return 1
+}
 
 // losesConnections says that requests may end with an error for want of a connection.
 func (c *Config) losesConnections() bool {

@@ -25,7 +25,7 @@ type core struct {
 	ring   *Ring
 	arena  *buf.Arena
 	worker *worker.Worker
-	server *socket // its listener
+	server *socket // its listener, nil if it has none
 
 	resume func() (struct{}, bool)
 	leave  func() // ends the coroutine, wherever it is

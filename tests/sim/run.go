@@ -130,7 +130,9 @@ func (r *run) addCore(memory region, m *mutant) {
 		world: r.world, number: len(r.cores), arena: arena, faults: &r.faults, network: r.cluster, files: &r.files, mutant: m,
 	}
 	c.ring.bell = c.ring.open(&socket{bell: true})
-	c.server = c.ring.listen()
+	if len(r.cores) < r.config.listeners() {
+		c.server = c.ring.listen()
+	}
 	r.cores = append(r.cores, c)
 }
 
@@ -140,8 +142,8 @@ var findWindow = window.Config{Phase: 4 * millisecond, Clients: 1, Commands: 1}
 func (r *run) options(on *core) worker.Options {
 	c := &r.config
 	o := worker.Options{
-		Number: on.ring.number, Ring: on.ring, Arena: on.arena, Listeners: []ring.Socket{on.server.number}, Shared: &r.shared,
-		Post: r.post, Log: slog.New(slog.DiscardHandler),
+		Number: on.ring.number, Ring: on.ring, Arena: on.arena, Shared: &r.shared,
+		Post: r.post, Placement: c.Place, Log: slog.New(slog.DiscardHandler),
 		Session: session.Env{
 			Limits: resp.Authenticated, FreshLimits: resp.Unauthenticated,
 			Output: session.OutputLimit{Hard: c.HardOutput, Soft: c.SoftOutput, SoftFor: cmp.Or(c.SoftFor, 3600*second)},
@@ -152,6 +154,9 @@ func (r *run) options(on *core) worker.Options {
 		MaxRedirects: maxRedirects, PrivateMax: c.Private, MaxClients: int64(c.Sessions + c.probes() + 1),
 		Topology: func() *topology.Snapshot { return r.cluster.published }, Wish: r.cluster.wish, Resolve: r.cluster.resolve,
 		Admin: &admin.Server{}, Rand: rand.New(rand.NewPCG(c.Seed, 0x776f726b+uint64(on.ring.number))),
+	}
+	if on.server != nil {
+		o.Listeners = []ring.Socket{on.server.number}
 	}
 	o.AcceptBurst = int64(c.Burst)
 	if c.Large > 0 {
@@ -167,7 +172,7 @@ func (r *run) options(on *core) worker.Options {
 	if c.MaxClients > 0 {
 		o.MaxClients = int64(c.MaxClients)
 		if c.Burst >= c.Sessions {
-			r.files.clientsMax = c.MaxClients + c.workers()*worker.TurnedAwayMax
+			r.files.clientsMax = c.MaxClients + c.listeners()*worker.TurnedAwayMax
 		}
 	}
 	if c.Password {
@@ -245,8 +250,10 @@ func (r *run) probe() {
 }
 
 // probeTime is within which a probe must be served: no wait of its requests may be as long
-// as until a worker's next sweep.
-func (c *Config) probeTime() int64 { return 80*millisecond + 300*c.Latency }
+// as until a worker's next sweep. Values for which a connection has no room take several ways.
+func (c *Config) probeTime() int64 {
+	return 80*millisecond + int64(300+20*(c.ValueBytes/c.Room))*c.Latency
+}
 
 // probes is how many sessions try the proxy when the faults are over.
 func (c *Config) probes() int {
@@ -275,7 +282,7 @@ func (r *run) newClient() (*client, *script) {
 		world: r.world, config: &r.config, faults: &r.faults, judge: r.judge, number: len(r.clients),
 		depth: 1 + r.world.rng.IntN(r.config.Depth),
 	}
-	c.server = r.cores[c.number%len(r.cores)].server
+	c.server = r.cores[c.number%r.config.listeners()].server
 	r.clients = append(r.clients, c)
 	return c, &script{
 		world: r.world, crowd: &r.clients, config: &r.config, tags: r.cluster.tags, session: c.number, proto: 2, walk: walk{cursor: "0"},
@@ -302,7 +309,7 @@ func (r *run) addClient() {
 		c.ending, c.stubborn = endAbort, true
 	}
 	c.bytewise = w.chance(f.BytewiseSend)
-	if k := len(r.cores); k > 1 {
+	if k := r.config.listeners(); k > 1 {
 		c.server = r.cores[w.rng.IntN(k)].server
 	}
 	s.body(1 + w.rng.IntN(r.config.Requests))

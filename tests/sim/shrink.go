@@ -46,6 +46,7 @@ var simpler = []func(*Config){
 	func(c *Config) { c.Workers = max(1, c.Workers-1) },
 	func(c *Config) { c.Shared = false },
 	func(c *Config) { c.Post = worker.PostLimits{} },
+	func(c *Config) { c.Place = worker.WhereAccepted },
 	func(c *Config) { c.Sessions = max(1, c.Sessions/2) },
 	func(c *Config) { c.Sessions = max(1, c.Sessions-1) },
 	func(c *Config) { c.Requests = max(1, c.Requests/2) },

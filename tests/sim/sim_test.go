@@ -65,7 +65,7 @@ func checkRarePaths(t *testing.T, counted *stats.Counters, steps map[string]int)
 			t.Errorf("%d %s in %d seeds", n, what, *seeds)
 		}
 	}
-	for _, what := range []string{"bell", "listed", "recv-stop", "failover", "migrated", "abort", "stop", "map", "loaded", "walked", "walk-given-up"} {
+	for _, what := range []string{"bell", "adopt", "listed", "recv-stop", "failover", "migrated", "abort", "stop", "map", "loaded", "walked", "walk-given-up"} {
 		if steps[what] == 0 {
 			t.Errorf("no step %q in %d seeds", what, *seeds)
 		}
