@@ -162,9 +162,16 @@ func (r *rig) bytes(words ...string) string {
 type tellingWorker struct {
 	counted stats.Snapshot
 	clients []Client
+	calls   map[string]uint64
 }
 
 func (w *tellingWorker) Snapshot() stats.Snapshot { return w.counted }
+
+func (w *tellingWorker) EachCommand(f func(name string, calls uint64)) {
+	for name, calls := range w.calls {
+		f(name, calls)
+	}
+}
 
 func (w *tellingWorker) EachClient(f func(*Client)) {
 	for i := range w.clients {

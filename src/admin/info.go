@@ -2,6 +2,8 @@ package admin
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,18 +17,27 @@ import (
 type section struct {
 	title  string // asked for in any case
 	append func(i *info, b *strings.Builder)
+	rare   bool // not among those that are shown by default
+}
+
+// isAsked says whether the names ask for the section; without names the default ones are.
+func (s *section) isAsked(names []string) bool {
+	return len(names) == 0 && !s.rare || slices.Contains(names, strings.ToLower(s.title)) || slices.Contains(names, "all") ||
+		slices.Contains(names, "everything") || slices.Contains(names, "default") && !s.rare
 }
 
 // sections are all parts of INFO in the order in which servers have them, and behind them the proxy's own.
 var sections = []section{
-	{"Server", (*info).server},
-	{"Clients", (*info).clients},
-	{"Persistence", (*info).persistence},
-	{"Stats", (*info).stats},
-	{"Replication", (*info).replication},
-	{"CPU", (*info).cpu},
-	{"Cluster", (*info).cluster},
-	{"Mithril", (*info).mithril},
+	{title: "Server", append: (*info).server},
+	{title: "Clients", append: (*info).clients},
+	{title: "Memory", append: (*info).memory},
+	{title: "Persistence", append: (*info).persistence},
+	{title: "Stats", append: (*info).stats},
+	{title: "Replication", append: (*info).replication},
+	{title: "CPU", append: (*info).cpu},
+	{title: "Commandstats", append: (*info).commands, rare: true},
+	{title: "Cluster", append: (*info).cluster},
+	{title: "Mithril", append: (*info).mithril},
 }
 
 // info is the survey of INFO: each worker tells what it has counted.
@@ -35,31 +46,45 @@ type info struct {
 	proto resp.Proto
 	asked []section
 	nodes topology.Server
-	now   int64            // ns
-	parts []stats.Snapshot // by worker
+	now   int64     // ns
+	parts []counted // by worker
 	total stats.Snapshot
+}
+
+// counted is what one worker tells.
+type counted struct {
+	stats.Snapshot
+	calls map[string]uint64 // by command
 }
 
 // info begins INFO [section ...] (OBS1). Sections come in their order, each once; a name that is none of
 // them adds nothing.
 func (s *Server) info(dst []byte, q *Query) ([]byte, Survey) {
-	i := &info{Server: s, proto: q.Proto, nodes: s.nodes(q), now: q.Now, parts: make([]stats.Snapshot, q.Workers)}
-	names := q.rest(1)
-	for _, section := range sections {
-		if isAsked(names, section.title) {
-			i.asked = append(i.asked, section)
+	i := &info{Server: s, proto: q.Proto, nodes: s.nodes(q), now: q.Now, parts: make([]counted, q.Workers)}
+	var names []string
+	for _, arg := range q.rest(1) {
+		names = append(names, strings.ToLower(cString(arg)))
+	}
+	for k := range sections {
+		if sections[k].isAsked(names) {
+			i.asked = append(i.asked, sections[k])
 		}
 	}
 	return dst, i
 }
 
 // Visit notes what a worker has counted.
-func (i *info) Visit(number int, w Worker) { i.parts[number] = w.Snapshot() }
+func (i *info) Visit(number int, w Worker) {
+	part := &i.parts[number]
+	part.Snapshot = w.Snapshot()
+	part.calls = map[string]uint64{}
+	w.EachCommand(func(name string, calls uint64) { part.calls[name] = calls })
+}
 
 // AppendReply writes the sections that were asked for.
 func (i *info) AppendReply(dst []byte) []byte {
 	for k := range i.parts {
-		i.total.Add(&i.parts[k])
+		i.total.Add(&i.parts[k].Snapshot)
 	}
 	var b strings.Builder
 	for _, section := range i.asked {
@@ -70,20 +95,6 @@ func (i *info) AppendReply(dst []byte) []byte {
 		section.append(i, &b)
 	}
 	return resp.AppendVerbatim(dst, i.proto, "txt", b.String())
-}
-
-// isAsked says whether the names ask for a section; without names every section is.
-func isAsked(names [][]byte, title string) bool {
-	if len(names) == 0 {
-		return true
-	}
-	for _, name := range names {
-		switch strings.ToLower(string(name)) {
-		case "all", "everything", "default", strings.ToLower(title):
-			return true
-		}
-	}
-	return false
 }
 
 // valkeyCompatible is the redis_version of every Valkey server.
@@ -125,7 +136,36 @@ func (i *info) server(b *strings.Builder) {
 func (i *info) clients(b *strings.Builder) {
 	fmt.Fprintf(b, "connected_clients:%d\r\n", i.total.Clients)
 	fmt.Fprintf(b, "maxclients:%d\r\n", i.MaxClients)
+	b.WriteString("blocked_clients:0\r\ntracking_clients:0\r\n")
 }
+
+// memory tells what the process takes. It keeps no data, so there is nothing to evict.
+func (i *info) memory(b *strings.Builder) {
+	var heap, resident uint64
+	if i.Memory != nil {
+		heap, resident = i.Memory()
+	}
+	used := heap + i.total.Blocks
+	for _, f := range []field{{"used_memory", used}, {"used_memory_rss", resident}, {"maxmemory", 0}} {
+		f.append(b)
+		fmt.Fprintf(b, "%s_human:%s\r\n", f.name, human(f.value))
+	}
+	b.WriteString("maxmemory_policy:noeviction\r\n")
+}
+
+// human writes a number of bytes as servers do.
+func human(n uint64) string {
+	if n < 1024 {
+		return fmt.Sprintf("%dB", n)
+	}
+	value, unit := float64(n)/1024, 0
+	for value >= 1024 && unit < len(units)-1 {
+		value, unit = value/1024, unit+1
+	}
+	return fmt.Sprintf("%.2f%c", value, units[unit])
+}
+
+const units = "KMGTP"
 
 // persistence is there for clients that wait for loading:0 before they begin.
 func (i *info) persistence(b *strings.Builder) {
@@ -137,6 +177,7 @@ func (i *info) stats(b *strings.Builder) {
 	for _, f := range []field{
 		{"total_connections_received", c.Connections},
 		{"total_commands_processed", c.Commands},
+		{"instantaneous_ops_per_sec", i.total.Rate},
 		{"total_net_input_bytes", c.NetInput},
 		{"total_net_output_bytes", c.NetOutput},
 		{"rejected_connections", c.Rejected},
@@ -175,6 +216,19 @@ func (i *info) cpu(b *strings.Builder) {
 		sys, user = i.CPU()
 	}
 	fmt.Fprintf(b, "used_cpu_sys:%.6f\r\nused_cpu_user:%.6f\r\n", sys, user)
+}
+
+// commands tells how often each command was called, those of all workers together.
+func (i *info) commands(b *strings.Builder) {
+	calls := map[string]uint64{}
+	for k := range i.parts {
+		for name, n := range i.parts[k].calls {
+			calls[name] += n
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(calls)) {
+		fmt.Fprintf(b, "cmdstat_%s:calls=%d\r\n", name, calls[name])
+	}
 }
 
 func (i *info) cluster(b *strings.Builder) {

@@ -69,7 +69,7 @@ var ownFields = []string{
 	"Stats/writers_exited", "Stats/sessions_closed", "Stats/batch_window_usecs", "Stats/window_probes", "Stats/window_keeps",
 	"Stats/window_reverts", "Mithril/io_engine", "Mithril/worker_threads", "Mithril/backend_conns_per_node", "Mithril/backend_sharding",
 	"Mithril/slave_mode", "Mithril/reply_cache", "Mithril/worker_commands", "Mithril/backend_conns", "Mithril/private_conns",
-	"Mithril/backend_sends", "Mithril/backend_replies",
+	"Mithril/backend_sends", "Mithril/backend_replies", "Mithril/handed_over", "Mithril/backend_dials", "Mithril/backend_lost",
 }
 
 // ownSection is the section that no server has.
@@ -94,6 +94,9 @@ func TestContract_OBS1_InfoAsOnServers(t *testing.T) {
 				t.Errorf("%s: sections %q, want %q", request, got.titles, titles)
 			}
 			for name := range got.fields {
+				if strings.HasPrefix(name, "Commandstats/") {
+					continue
+				}
 				if _, found := want.fields[name]; !found && !slices.Contains(ownFields, name) {
 					t.Errorf("%s: %s is no field of the server", request, name)
 				}
@@ -165,6 +168,20 @@ func TestContract_OBS1_Fields(t *testing.T) {
 	if got["Server/mithril_version"] == "" {
 		t.Error("mithril_version is empty")
 	}
+	r.Memory = func() (heap, resident uint64) { return 1000, 5 << 20 }
+	r.workers[0].counted = stats.Snapshot{Blocks: 2072, Rate: 77, Counters: stats.Counters{
+		BackendSends: 1, BackendReplies: 2, HandedOver: 3, BackendDials: 4, BackendLost: 5,
+	}}
+	got = parseInfo(t, r.bytes("INFO")).fields
+	for name, want := range map[string]string{
+		"Memory/used_memory": "3072", "Memory/used_memory_human": "3.00K", "Memory/used_memory_rss": "5242880", "Memory/used_memory_rss_human": "5.00M",
+		"Memory/maxmemory": "0", "Memory/maxmemory_human": "0B", "Memory/maxmemory_policy": "noeviction", "Stats/instantaneous_ops_per_sec": "77",
+		"Mithril/backend_sends": "1", "Mithril/backend_replies": "2", "Mithril/handed_over": "3", "Mithril/backend_dials": "4", "Mithril/backend_lost": "5",
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %q, want %q", name, got[name], want)
+		}
+	}
 	r.CPU = nil
 	if cpu := infoText(t, r.bytes("INFO", "cpu")); cpu != "# CPU\r\nused_cpu_sys:0.000000\r\nused_cpu_user:0.000000\r\n" {
 		t.Errorf("without CPU: %q", cpu)
@@ -188,6 +205,38 @@ func TestContract_OBS1_TotalsOverWorkers(t *testing.T) {
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %q, want %q", name, got[name], want)
+		}
+	}
+}
+
+// TestContract_OBS1_Commandstats: the calls of all workers, of subcommands too, for who asks for them.
+func TestContract_OBS1_Commandstats(t *testing.T) {
+	r := newRig(t, redis70, "")
+	r.workers = make([]tellingWorker, 3)
+	r.workers[0].calls = map[string]uint64{"get": 5, "client|list": 1}
+	r.workers[2].calls = map[string]uint64{"get": 3, "set": 2}
+	const want = "# Commandstats\r\ncmdstat_client|list:calls=1\r\ncmdstat_get:calls=8\r\ncmdstat_set:calls=2\r\n"
+	for _, request := range []string{"INFO commandstats", "INFO COMMANDSTATS nosuch"} {
+		if got := infoText(t, r.bytes(fields(request)...)); got != want {
+			t.Errorf("%s: %q, want %q", request, got, want)
+		}
+	}
+	for request, shown := range map[string]bool{"INFO": false, "INFO default": false, "INFO all": true, "INFO default everything": true, "INFO default commandstats": true} {
+		if got := strings.Contains(infoText(t, r.bytes(fields(request)...)), want); got != shown {
+			t.Errorf("%s shows it: %v, want %v", request, got, shown)
+		}
+	}
+	r.workers = make([]tellingWorker, 1)
+	if got := infoText(t, r.bytes("INFO", "commandstats")); got != "# Commandstats\r\n" {
+		t.Errorf("before the first command: %q", got)
+	}
+}
+
+// TestBytesForPeople: as servers write them.
+func TestBytesForPeople(t *testing.T) {
+	for n, want := range map[uint64]string{0: "0B", 1023: "1023B", 1024: "1.00K", 1536: "1.50K", 1<<20 - 1: "1024.00K", 1 << 20: "1.00M", 25276063744: "23.54G", 1 << 40: "1.00T", 1 << 60: "1024.00P"} {
+		if got := human(n); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
 		}
 	}
 }

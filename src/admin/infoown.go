@@ -25,6 +25,9 @@ func (i *info) mithril(b *strings.Builder) {
 		{"private_conns", uint64(i.total.Private)},
 		{"backend_sends", c.BackendSends},
 		{"backend_replies", c.BackendReplies},
+		{"handed_over", c.HandedOver},
+		{"backend_dials", c.BackendDials},
+		{"backend_lost", c.BackendLost},
 	} {
 		f.append(b)
 	}

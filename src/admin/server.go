@@ -24,6 +24,8 @@ type Server struct {
 
 	// CPU returns the processor time that the process has used, in seconds (getrusage).
 	CPU func() (sys, user float64)
+	// Memory returns how much memory the process takes, in bytes: that of the Go heap, and all that is resident.
+	Memory func() (heap, resident uint64)
 	// Clock returns the time of day, in microseconds since 1970.
 	Clock func() int64
 }

@@ -18,6 +18,8 @@ type Survey interface {
 type Worker interface {
 	// EachClient calls f for every client that is served. What f is given is changed after the call.
 	EachClient(f func(c *Client))
+	// EachCommand calls f for every command that has been called, with how often.
+	EachCommand(f func(name string, calls uint64))
 	// Snapshot is what the worker has counted.
 	Snapshot() stats.Snapshot
 }

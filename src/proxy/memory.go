@@ -2,6 +2,8 @@ package proxy
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
@@ -33,6 +35,15 @@ func trimHeap(ctx context.Context) {
 			needed = heapBytes()
 		}
 	}
+}
+
+// residentBytes is how much memory of the process is resident (proc(5), statm).
+func residentBytes() uint64 {
+	var size, resident uint64
+	if text, err := os.ReadFile("/proc/self/statm"); err == nil {
+		fmt.Sscan(string(text), &size, &resident)
+	}
+	return resident * uint64(os.Getpagesize())
 }
 
 // heapBytes is the resident part of the heap.

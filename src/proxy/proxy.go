@@ -124,7 +124,8 @@ func (p *Proxy) newAdmin() *admin.Server {
 	return &admin.Server{
 		Conf: p.conf, RunID: p.runID, PID: os.Getpid(), OS: sys.System(),
 		Engine: p.engine, MaxClients: p.clients, Map: p.refresher.Current, CPU: sys.ProcessorTime,
-		Clock: func() int64 { return time.Now().UnixMicro() },
+		Memory: func() (heap, resident uint64) { return heapBytes(), residentBytes() },
+		Clock:  func() int64 { return time.Now().UnixMicro() },
 	}
 }
 

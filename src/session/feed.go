@@ -194,6 +194,7 @@ func (s *Session) consume(env *Env) {
 // Answer will be given. The frame stays valid only if it is retained before.
 func (s *Session) Accept(env *Env, c *command.Command) uint32 {
 	env.Counters.Commands++
+	env.calls[c.ID]++
 	s.consume(env)
 	return s.admit()
 }

@@ -35,6 +35,15 @@ func (s *Session) Waiting() (bytes int64, pieces int) {
 // Rejected is how many requests were not accepted.
 func (s *Session) Rejected() uint64 { return s.rejected }
 
+// EachCommand tells how many requests for each command have been accepted, of those that were ever asked for.
+func (env *Env) EachCommand(f func(name string, calls uint64)) {
+	for id, n := range env.calls {
+		if n > 0 {
+			f(env.Table.Row(uint16(id)).Name, n)
+		}
+	}
+}
+
 // Memory is how many bytes the session refers to.
 func (s *Session) Memory() int64 {
 	return s.held() + int64(s.in.Bytes()) + int64(len(s.window.entries))*entryBytes/2 + int64(cap(s.name)+cap(s.libName)+cap(s.libVer))

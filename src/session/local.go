@@ -59,7 +59,13 @@ var locals = map[string]*local{
 
 // UseTable makes the sessions understand the commands of t.
 func (env *Env) UseTable(t *command.Table) {
-	env.Table = t
+	calls := make([]uint64, t.Len())
+	env.EachCommand(func(name string, n uint64) {
+		if c := t.LookupFull([]byte(name)); c != nil {
+			calls[c.ID] = n
+		}
+	})
+	env.Table, env.calls = t, calls
 	env.locals = make([]*local, t.Len())
 	for id := range env.locals {
 		env.locals[id] = locals[t.Row(uint16(id)).Name]

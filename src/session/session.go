@@ -24,6 +24,7 @@ type Env struct {
 	StreamFrom  int   // bytes of an unfinished request from which on it is passed on as it arrives
 	Server      Server
 	locals      []*local // by command.Command.ID; nil where the session has no answer of its own
+	calls       []uint64 // requests accepted, by command.Command.ID
 
 	begun Intent // of the session that Next is called for
 

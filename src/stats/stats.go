@@ -68,10 +68,12 @@ func (c *Counters) Add(d *Counters) {
 // Snapshot is what a worker shows of itself at one moment.
 type Snapshot struct {
 	Counters Counters
-	Clients  int   // connected
-	Backends int   // connections to nodes
-	Private  int   // of them, those that are not shared
-	Window   int64 // batch window in force, ns
+	Clients  int    // connected
+	Backends int    // connections to nodes
+	Private  int    // of them, those that are not shared
+	Window   int64  // batch window in force, ns
+	Blocks   uint64 // bytes of the blocks in use
+	Rate     uint64 // commands in the last second
 }
 
 // Add adds what another worker shows.
@@ -81,4 +83,6 @@ func (s *Snapshot) Add(d *Snapshot) {
 	s.Backends += d.Backends
 	s.Private += d.Private
 	s.Window = max(s.Window, d.Window)
+	s.Blocks += d.Blocks
+	s.Rate += d.Rate
 }

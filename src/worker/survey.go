@@ -125,6 +125,9 @@ func (w *Worker) askNext() {
 // workers is how many the process has.
 func (w *Worker) workers() int { return max(1, len(w.peers)) }
 
+// EachCommand tells how often each command has been called.
+func (w *Worker) EachCommand(f func(name string, calls uint64)) { w.env.EachCommand(f) }
+
 // EachClient tells of every client that is served.
 func (w *Worker) EachClient(f func(*admin.Client)) {
 	var told admin.Client

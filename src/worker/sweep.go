@@ -69,6 +69,7 @@ func (w *Worker) sweep() {
 		w.sweepIdle(n)
 	}
 	w.logMoreCloses()
+	w.rate, w.rated = w.counters.Commands-w.rated, w.counters.Commands
 	w.env.Rest()
 	w.plan.Rest()
 	if cap(w.scratch) > session.ScratchBytesMax {

@@ -142,6 +142,8 @@ type Worker struct {
 	fired   []uint64
 	waiting waitingRequests
 	surveys int          // of its clients, under way
+	rate    uint64       // commands in the second before the last sweep
+	rated   uint64       // commands before the last sweep
 	askers  []ring.Token // clients that wait to begin one
 
 	placer        placer
@@ -344,5 +346,8 @@ func (w *Worker) ringAll() {
 
 // Snapshot is what the worker has counted, and what it holds.
 func (w *Worker) Snapshot() stats.Snapshot {
-	return stats.Snapshot{Counters: w.counters, Clients: w.clients.live, Backends: w.pipes.live - w.fars, Private: w.privates, Window: w.window}
+	return stats.Snapshot{
+		Counters: w.counters, Clients: w.clients.live, Backends: w.pipes.live - w.fars, Private: w.privates, Window: w.window,
+		Blocks: w.Arena.UsedBytes(), Rate: w.rate,
+	}
 }
