@@ -2,19 +2,27 @@ package mailbox
 
 import "sync/atomic"
 
-// Bell tells whether a worker has to be woken for what is put into its queues.
+// Bell tells a worker that something was put into one of its queues, and others whether it
+// has to be woken for that.
 type Bell struct {
 	asleep atomic.Bool
-	_      [60]byte // bells of different workers share no cache line
+	notes  atomic.Uint32
+	_      [56]byte // bells of different workers share no cache line
 }
 
-// Sleep announces that the worker is going to wait. It looks into its queues once more
-// before it does.
+// Sleep announces that the worker is going to wait. It looks at Notes once more before it
+// does.
 func (b *Bell) Sleep() { b.asleep.Store(true) }
 
 // Awake says that the wait is over.
 func (b *Bell) Awake() { b.asleep.Store(false) }
 
-// Needed says that the worker waits, or is about to, and has to be woken. It is for the
-// producers.
+// Notes changes with everything that was put into the worker's queues: so one look tells
+// whether to look into them.
+func (b *Bell) Notes() uint32 { return b.notes.Load() }
+
+// Note tells the worker that something was published. It is for the producers, as is Needed.
+func (b *Bell) Note() { b.notes.Add(1) }
+
+// Needed says that the worker waits, or is about to, and has to be woken.
 func (b *Bell) Needed() bool { return b.asleep.Load() }

@@ -13,6 +13,7 @@
 //     that the consumer needs nothing of it any more. Whatever a value only names, such as
 //     bytes in the memory of the producer, is lent for just as long.
 //   - The consumer announces with Bell.Sleep that it is going to wait, then looks once more
-//     into all of its queues, and then waits. A producer rings after Publish if Needed says so.
-//     One of the two sees the other: the operations of sync/atomic are in one order.
+//     whether Notes has changed since it looked into its queues, and then waits. A producer
+//     calls Note after Publish, and then rings if Needed says so. One of the two sees the other:
+//     the operations of sync/atomic are in one order.
 package mailbox

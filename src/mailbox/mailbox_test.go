@@ -95,20 +95,24 @@ func TestNobodySleepsThrough(t *testing.T) {
 				*q.Put() = message{i, i * i}
 				i++
 			}
-			if q.Publish() && bell.Needed() {
-				ring()
+			if q.Publish() {
+				if bell.Note(); bell.Needed() {
+					ring()
+				}
 			}
 			if i%7 == 0 {
 				runtime.Gosched()
 			}
 		}
 	})
+	noted := bell.Notes()
 	for next := 0; next < values; {
 		bell.Sleep()
-		if !q.Waiting() {
+		if bell.Notes() == noted {
 			<-wake
 		}
 		bell.Awake()
+		noted = bell.Notes()
 		q.Look()
 		for v := q.Take(); v != nil; v = q.Take() {
 			if v.number != next || v.square != next*next {

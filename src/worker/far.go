@@ -161,7 +161,9 @@ func (h *handed) answered(oldest uint32) {
 
 // look makes the keeper be rung if it has not taken what a far pipe waits for.
 func (p *peer) look(b *backend) {
-	p.rouse = p.rouse || b.handed.oldest.at > p.out.Taken()
+	if b.handed.oldest.at > p.out.Taken() {
+		p.rouse, *p.writes = true, true
+	}
 }
 
 // farReplies takes bytes of replies. They are copied: the one who has lent them gets them

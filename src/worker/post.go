@@ -113,6 +113,7 @@ type peer struct {
 	short  []ring.Token // pipes that wait for room, or for less to be lent
 	lines  []ring.Token // by the index of its far pipe; 0 where there is none
 	rouse  bool         // it has to be rung if it sleeps
+	writes *bool        // Worker.writes
 	due    end          // stands for what it owes; see expectation
 }
 
@@ -128,7 +129,9 @@ func (w *Worker) meet() {
 	for i := range w.peers {
 		w.peers[i] = peer{number: i}
 		if i != w.Number {
-			w.peers[i] = peer{number: i, post: t, out: t.queues[w.Number*t.workers+i], in: t.queues[i*t.workers+w.Number]}
+			w.peers[i] = peer{
+				number: i, post: t, writes: &w.writes, out: t.queues[w.Number*t.workers+i], in: t.queues[i*t.workers+w.Number],
+			}
 		}
 	}
 }
@@ -145,6 +148,9 @@ type loan struct {
 	bytes uint32 // that count as lent replies
 }
 
+// any says that something is lent.
+func (q *loans) any() bool { return q.first < len(q.list) }
+
 func (q *loans) add(l loan) {
 	if q.first > 64 && 2*q.first > len(q.list) {
 		q.list = append(q.list[:0], q.list[q.first:]...)
@@ -156,10 +162,10 @@ func (q *loans) add(l loan) {
 // settle takes back what the peer is done with.
 func (w *Worker) settle(p *peer) {
 	q := &p.loans
-	if q.first == len(q.list) {
+	if !q.any() {
 		return
 	}
-	for taken := p.out.Taken(); q.first < len(q.list) && q.list[q.first].until <= taken; q.first++ {
+	for taken := p.out.Taken(); q.any() && q.list[q.first].until <= taken; q.first++ {
 		l := &q.list[q.first]
 		p.lent -= int(l.bytes)
 		w.Arena.Release(l.block)
@@ -174,6 +180,7 @@ func (p *peer) mayLend() bool { return len(p.later) == 0 && p.out.HasRoom(p.post
 
 // lend writes a letter whose bytes are lent, and takes over their reference. There must be room.
 func (p *peer) lend(l letter) {
+	*p.writes = true
 	*p.out.Put() = l
 	owed := uint32(0)
 	switch l.kind {
@@ -194,6 +201,7 @@ func (p *peer) lend(l letter) {
 // tell writes a letter that must not be left out. It takes over the reference of its bytes.
 func (p *peer) tell(l letter) {
 	if len(p.later) > 0 || !p.out.HasRoom(1) {
+		*p.writes = true
 		p.later = append(p.later, l)
 		return
 	}
@@ -225,7 +233,7 @@ func (p *peer) bytes(l *letter) []byte { return p.post.arenas[p.number].Bytes(l.
 // wait lists a pipe for the time when there is room for letters, and less is lent.
 func (p *peer) wait(b *backend) {
 	if !b.short {
-		b.short = true
+		*p.writes, b.short = true, true
 		p.short = append(p.short, b.end.token)
 	}
 }
@@ -239,6 +247,11 @@ func (p *peer) mayGoOn() bool {
 // the others have written. To take a letter never needs room for another one: so workers
 // whose queues are full cannot wait for each other for ever.
 func (w *Worker) receiveLetters() {
+	notes := w.Post.bells[w.Number].Notes()
+	if !w.writes && notes == w.notes {
+		return
+	}
+	w.notes = notes
 	for i := range w.peers {
 		p := &w.peers[i]
 		if p.out == nil {
@@ -324,7 +337,10 @@ func (w *Worker) goOnWith(p *peer) {
 // sendLetters shows the others what was written to them in this turn, and rings those that
 // sleep.
 func (w *Worker) sendLetters() {
-	w.showActivity()
+	if !w.writes {
+		return
+	}
+	w.writes = false
 	for i := range w.peers {
 		p := &w.peers[i]
 		if p.out == nil {
@@ -333,11 +349,15 @@ func (w *Worker) sendLetters() {
 		if last := p.out.Last(); last != nil && last.kind == letterReplies {
 			w.due.expect(&p.due) // its clients are likely to ask again
 		}
-		p.out.Publish()
-		if p.rouse && p.post.bells[p.number].Needed() {
+		bell := &p.post.bells[p.number]
+		if p.out.Publish() {
+			bell.Note()
+		}
+		if p.rouse && bell.Needed() {
 			w.ring(p)
 		}
 		p.rouse = false
+		w.writes = w.writes || p.loans.any() || len(p.short)+len(p.later) > 0
 	}
 }
 
@@ -351,16 +371,20 @@ func (w *Worker) ring(p *peer) {
 // The others ring when they see that it is announced; what they did before is seen here.
 func (w *Worker) sleep() (busy bool) {
 	w.Post.bells[w.Number].Sleep()
+	return w.hasLetters() || w.writes && w.roomCame()
+}
+
+// roomCame says that something can go on that had no room. Who makes room is asked to ring
+// first, so that it is seen here or rings.
+func (w *Worker) roomCame() bool {
 	for i := range w.peers {
 		p := &w.peers[i]
-		if p.out == nil {
+		if len(p.short)+len(p.later) == 0 {
 			continue
 		}
-		if len(p.short)+len(p.later) > 0 {
-			p.out.Short()
-			w.settle(p)
-		}
-		if p.in.Waiting() || p.mayGoOn() {
+		p.out.Short()
+		w.settle(p)
+		if p.mayGoOn() {
 			return true
 		}
 	}
@@ -369,12 +393,7 @@ func (w *Worker) sleep() (busy bool) {
 
 // hasLetters says that another worker has written.
 func (w *Worker) hasLetters() bool {
-	for i := range w.peers {
-		if p := &w.peers[i]; p.in != nil && p.in.Waiting() {
-			return true
-		}
-	}
-	return false
+	return len(w.peers) > 1 && w.Post.bells[w.Number].Notes() != w.notes
 }
 
 // lentBlocks counts the references that others are not done with.

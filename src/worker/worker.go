@@ -109,6 +109,8 @@ type Worker struct {
 	fars    int          // pipes that are far
 	landing buf.Shelf    // of replies that were lent
 	waited  []ring.Token // scratch of goOnWith
+	notes   uint32       // of the bell, when the queues were last looked into
+	writes  bool         // something written to others is not settled
 
 	nodes      []*node
 	route      [slot.Count]uint16 // slot -> index in nodes, or noNode
@@ -248,6 +250,7 @@ func (w *Worker) Turn() {
 	}
 	w.flush()
 	if len(w.peers) > 1 {
+		w.showActivity()
 		w.sendLetters()
 	}
 	if w.draining {
