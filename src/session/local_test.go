@@ -238,6 +238,47 @@ func TestSessionKeepsWhatClientsTell(t *testing.T) {
 	}
 }
 
+// TestFlagsFollowTheClient: what CLIENT LIST shows, and what RESET leaves of it.
+func TestFlagsFollowTheClient(t *testing.T) {
+	for _, v := range command.Versions {
+		env := testEnv(t, v, "")
+		s := newTestSession(env)
+		left := "N"
+		if v == redis70 {
+			left = "e"
+		}
+		for _, step := range []struct{ request, flags string }{
+			{"PING", "N"}, {"READONLY", "r"}, {"CLIENT NO-EVICT on", "re"}, {"READWRITE", "e"}, {"CLIENT NO-EVICT OFF", "N"}, {"READONLY", "r"},
+			{"CLIENT NO-EVICT ON", "re"}, {"RESET", left}, {"CLIENT NO-EVICT OFF", "N"}, {"QUIT", "c"},
+		} {
+			say(env, s, resp.AppendCommand(nil, strings.Fields(step.request)...))
+			if got := string(s.AppendFlags(nil)); got != step.flags {
+				t.Errorf("%v: %q after %s, want %q", v, got, step.request, step.flags)
+			}
+		}
+	}
+}
+
+// TestContract_OBS1_CallsFollowTheNames: another table has other numbers for commands. What was called keeps its count.
+func TestContract_OBS1_CallsFollowTheNames(t *testing.T) {
+	env := testEnv(t, command.Version{Engine: "valkey", Major: 9, Minor: 1}, "")
+	s := newTestSession(env)
+	for _, request := range []string{"PING", "CLIENT ID", "PING", "PING x y", "NONESUCH", "PING", "CLIENT GETNAME x", "TIME x"} {
+		say(env, s, resp.AppendCommand(nil, strings.Fields(request)...))
+	}
+	for range 2 {
+		calls := map[string]uint64{}
+		env.EachCommand(func(name string, n uint64) { calls[name] += n })
+		if len(calls) != 2 || calls["ping"] != 4 || calls["client|id"] != 1 {
+			t.Errorf("%v", calls)
+		}
+		if s.Rejected() != 3 {
+			t.Errorf("%d requests rejected, want 3", s.Rejected())
+		}
+		env.UseTable(command.ForEngine("redis", 7, 0))
+	}
+}
+
 // TestNothingIsReadAfterQuit: a pipelined request behind QUIT gets no reply.
 func TestNothingIsReadAfterQuit(t *testing.T) {
 	env := testEnv(t, command.Versions[0], "")

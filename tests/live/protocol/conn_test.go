@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"errors"
 	"io"
 	"net"
 	"slices"
@@ -239,7 +238,8 @@ func TestContract_OBS1_InfoSections(t *testing.T) {
 	})
 }
 
-// TestContract_OBS1_InfoCounts compares what INFO counts with what was done.
+// TestContract_OBS1_InfoCounts compares what INFO counts with what was done: what is answered is counted already, on
+// whichever worker.
 func TestContract_OBS1_InfoCounts(t *testing.T) {
 	harness.Matrix(t, func(t *testing.T, e *harness.Env) {
 		p := e.Start(t, harness.Options{})
@@ -255,28 +255,54 @@ func TestContract_OBS1_InfoCounts(t *testing.T) {
 				}
 			}
 		}
-		harness.Eventually(t, 5*time.Second, "INFO to count 100 commands of 6 clients with 50 errors", func() error {
-			info := infoOf(t, watcher)
-			if info["connected_clients"] != "6" {
-				return errors.New("connected_clients is " + info["connected_clients"])
-			}
-			return nil
-		})
 		before := infoOf(t, watcher)
+		if before["connected_clients"] != "6" {
+			t.Errorf("%s clients, want 6", before["connected_clients"])
+		}
 		if _, err := p.Dial(t).Pipeline([]any{"GET", "str"}, []any{"INCR", "str"}, []any{"MGET", "a", "b", "c"}, []any{"PING"}); err != nil {
 			t.Fatal(err)
 		}
-		harness.Eventually(t, 5*time.Second, "INFO to count four more commands, one error and one connection", func() error {
-			after := infoOf(t, watcher)
-			for field, want := range map[string]int{"total_connections_received": 1, "total_error_replies": 1} {
-				if got := number(t, after[field]) - number(t, before[field]); got != want {
-					return errors.New(field + " grew by " + after[field] + " - " + before[field])
+		after := infoOf(t, watcher)
+		for field, want := range map[string]int{
+			"total_connections_received": 1, "total_error_replies": 1, "total_commands_processed": 5, // the first INFO too
+		} {
+			if got := number(t, after[field]) - number(t, before[field]); got != want {
+				t.Errorf("%s grew by %d, want %d", field, got, want)
+			}
+		}
+	})
+}
+
+// TestContract_OBS1_InfoOfSharing: requests are handed over to other workers if these have the connections, and else not.
+func TestContract_OBS1_InfoOfSharing(t *testing.T) {
+	const clients, requests = 16, 20
+	harness.Matrix(t, func(t *testing.T, e *harness.Env) {
+		for _, sharding := range []string{"no", "yes"} {
+			p := e.Start(t, harness.Options{Workers: 4, Sharding: sharding})
+			watcher := p.Dial(t)
+			before := infoOf(t, watcher, "mithril")
+			for range clients {
+				c := p.Dial(t)
+				for i := range requests {
+					if _, err := c.Do("SET", i, "x"); err != nil {
+						t.Fatal(err)
+					}
 				}
 			}
-			if got := number(t, after["total_commands_processed"]) - number(t, before["total_commands_processed"]); got < 4 {
-				return errors.New("total_commands_processed grew by less than 4")
+			after := infoOf(t, watcher, "mithril")
+			grown := func(field string) int { return number(t, after[field]) - number(t, before[field]) }
+			if after["worker_threads"] != "4" || after["backend_sharding"] != sharding || after["io_engine"] != e.Engine {
+				t.Errorf("%s: %v", sharding, after)
 			}
-			return nil
-		})
+			if n := grown("backend_replies"); n != clients*requests {
+				t.Errorf("%s: %d replies of nodes, want %d", sharding, n, clients*requests)
+			}
+			if n := grown("backend_sends"); n < requests || n > clients*requests+grown("backend_dials") { // with a greeting each
+				t.Errorf("%s: %d sends to nodes", sharding, n)
+			}
+			if n := grown("handed_over"); sharding == "no" && n != 0 || sharding == "yes" && (n == 0 || n > clients*requests) {
+				t.Errorf("%s: %d handed over", sharding, n)
+			}
+		}
 	})
 }
