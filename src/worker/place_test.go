@@ -182,7 +182,7 @@ func newAcceptor(t *testing.T) (acceptor, other *Worker) {
 			Lanes:    1, MaxClients: 10, PrivateMax: 10, Placement: LeastLoaded,
 		})
 	}
-	workers[0].accepting = make([]acceptState, 1)
+	workers[0].accepting, workers[0].Listeners = make([]acceptState, 1), []ring.Socket{listenerEnd}
 	return workers[0], workers[1]
 }
 
@@ -218,5 +218,18 @@ func TestClientsStayWithoutRoomForLetters(t *testing.T) {
 	acceptor.acceptAll(4)
 	if n := acceptor.clients.live; n != 4 {
 		t.Errorf("%d clients are here, want all 4", n)
+	}
+}
+
+// The others wait for the listeners to be closed. They are told, since nothing else may
+// happen to them any more.
+func TestClosedListenersAreAnnounced(t *testing.T) {
+	acceptor, _ := newAcceptor(t)
+	acceptor.Shared.listening.Store(1)
+	acceptor.draining, acceptor.ops = true, acceptor.ops[:0]
+	acceptor.closeListener(0)
+	acceptor.rest()
+	if first := acceptor.ops[0]; first.Kind != ring.OpBell {
+		t.Errorf("the first operation is %+v, want a bell", first)
 	}
 }
