@@ -31,12 +31,16 @@ type backend struct {
 	stoppedAt  int64        // when stopped, ns
 	waiters    []ring.Token // sessions held until there is room
 
-	far    *peer        // the worker that has the connection, nil if this one does; see far.go
-	handed handed       // far: what the keeper has to do
-	short  bool         // listed in peer.short
-	asked  bool         // far: to be detached
-	ended  bool         // far: the connection is known to be gone
-	lines  []ring.Token // of other workers, which have joined it; see line.go
+	far    *peer  // the worker that has the connection, nil if this one does; see far.go
+	handed handed // far: what the keeper has to do
+	short  bool   // listed in peer.short
+	asked  bool   // far: to be detached
+	ended  bool   // far: the connection is known to be gone,
+
+	askedOf  uint32 // with so many replies asked of the node that it has not given,
+	endedFor string // for this reason
+
+	lines []ring.Token // of other workers, which have joined it; see line.go
 }
 
 // pipeFor returns the pipe for a key, dialing if there is none. It is nil while the
@@ -206,8 +210,7 @@ func (w *Worker) readReplies(b *backend) {
 	var reply pipe.Reply
 	r := &reply
 	for b.stopped == readOn {
-		if len(b.lines) > 0 && w.isHeldUp(b) {
-			w.stopReading(b, stoppedFar)
+		if len(b.lines) > 0 && w.holdUp(b) {
 			break
 		}
 		got, reason := b.Next(w.Arena, r)

@@ -192,11 +192,11 @@ func (w *Worker) farDetached(l *letter) {
 	if b == nil || b.tenure != tenureShared {
 		return
 	}
-	w.letGo(b, tenureDetached)
-	w.leaveAgain(b.node)
-	w.wakeWaiters(b)
+	w.abandon(b)
 	if b.Len() == 0 {
 		w.quiet(b)
+	} else {
+		b.others = b.OthersBehind()
 	}
 }
 
@@ -206,13 +206,33 @@ func (w *Worker) farEnded(p *peer, l *letter) {
 	if b == nil || b.State() == pipe.Closed {
 		return
 	}
-	why := p.why(l)
 	if l.kind == letterRefused {
-		b.node.failed(w.now, why)
+		b.node.failed(w.now, p.why(l))
 	}
-	b.Recall(l.n)
-	b.ended = true
-	w.losePipe(b, why)
+	b.ended, b.askedOf, b.endedFor = true, l.n, p.why(l)
+	if b.stopped == readOn {
+		w.endFar(b)
+		return
+	}
+	w.abandon(b) // replies that are in come first; see readOnAgain
+}
+
+// endFar ends a far pipe whose replies are all read and whose connection is gone.
+func (w *Worker) endFar(b *backend) {
+	b.Recall(b.askedOf)
+	w.losePipe(b, b.endedFor)
+}
+
+// farHurried lets a far pipe read on whose client takes a large reply slowly, because others
+// have waited long enough.
+func (w *Worker) farHurried(l *letter) {
+	b := w.pipes.get(l.token)
+	if b == nil {
+		return
+	}
+	if b.patience = 0; b.stopped == stoppedSlow {
+		w.readOnAgain(b)
+	}
 }
 
 // tellFar writes to the worker that has the connection of a far pipe.

@@ -34,7 +34,7 @@ func (w *Worker) flushPipes() {
 		}
 		b.dirty = false
 		if b.far != nil {
-			if b.MaySend() {
+			if b.MaySend() && !b.ended {
 				w.handOver(b)
 			}
 			continue

@@ -263,10 +263,15 @@ const patience = second
 // patienceOver lets a pipe go on on which others have waited long enough.
 func (w *Worker) patienceOver(t ring.Token) {
 	b := w.pipes.get(t)
-	if b == nil || b.stopped != stoppedSlow || w.now-b.stoppedAt < b.patience {
+	if b == nil || w.now-b.stoppedAt < b.patience {
 		return
 	}
-	w.readOnAgain(b)
+	switch b.stopped {
+	case stoppedSlow:
+		w.readOnAgain(b)
+	case stoppedFar:
+		w.hurry(b)
+	}
 }
 
 // leaving is how many bytes are on their way to the client.

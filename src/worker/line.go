@@ -97,26 +97,50 @@ func (w *Worker) handBack(owner ring.Token, reply buf.Slice, ends uint32) bool {
 	return true
 }
 
-// isHeldUp says that the next reply on a pipe is for a peer that does not take it now.
-func (w *Worker) isHeldUp(b *backend) bool {
-	if b.Len() == 0 {
+// holdUp stops a pipe if the next reply is for a peer that does not take it now, and says so.
+// Others who wait behind it do so for a limited time in all.
+func (w *Worker) holdUp(b *backend) bool {
+	why := w.heldUp(b)
+	if why == readOn {
 		return false
+	}
+	w.stopReading(b, why)
+	if why == stoppedFar {
+		if b.others = b.tenure == tenureShared || b.OthersBehind(); b.others {
+			w.timers.Arm(w.now+max(b.patience, 0), timerPatience|pipePayload(b.end.token))
+		}
+	}
+	return true
+}
+
+// heldUp says why the next reply on a pipe cannot be handed back, readOn if it can.
+func (w *Worker) heldUp(b *backend) stopReason {
+	if b.Len() == 0 {
+		return readOn
 	}
 	owner := b.Asked().Owner
 	if !isLine(owner) {
-		return false
+		return readOn
 	}
 	line := w.lines.get(owner)
 	switch {
 	case line == nil:
-		return false
+		return readOn
 	case line.paused:
-		return true
+		return stoppedFar
 	case line.peer.lent < line.peer.post.limits.LentBytes && line.peer.mayLend():
-		return false
+		return readOn
 	}
 	line.peer.wait(b)
-	return true
+	return stoppedFull
+}
+
+// hurry makes the peer take the reply that a stopped pipe waits to hand back, for the sake of
+// those who wait behind it.
+func (w *Worker) hurry(b *backend) {
+	if line := w.lines.get(b.Asked().Owner); line != nil {
+		line.peer.tell(letter{kind: letterHurry, token: line.far, data: buf.Slice{Block: buf.NoBlock}})
+	}
 }
 
 // pauseLine stops the replies of a line, or lets them go on.
@@ -164,7 +188,7 @@ func (w *Worker) closeLine(p *peer, l *letter) {
 	switch {
 	case l.kind == letterDrop:
 		w.losePipe(b, p.why(l))
-	case b.stopped == stoppedFar:
+	case b.stopped == stoppedFar, b.stopped == stoppedFull:
 		w.readOnAgain(b)
 	case b.Len() == 0:
 		w.quiet(b)

@@ -49,6 +49,7 @@ const (
 	letterDrop                // nor shall the connection be; data: why
 
 	letterReplies  // data: bytes of replies; n: how many end in them
+	letterHurry    // others wait behind a large reply that is not taken
 	letterDetached // new requests take another connection
 	letterEnded    // the connection is no more; n: how many replies were asked of the node; data: why
 	letterRefused  // there is none; data: why
@@ -292,6 +293,8 @@ func (w *Worker) read(p *peer, l *letter) {
 		w.closeLine(p, l)
 	case letterReplies:
 		w.farReplies(p, l)
+	case letterHurry:
+		w.farHurried(l)
 	case letterDetached:
 		w.farDetached(l)
 	case letterEnded, letterRefused:
@@ -328,7 +331,7 @@ func (w *Worker) goOnWith(p *peer) {
 		switch {
 		case b.far != nil:
 			w.touchPipe(b)
-		case b.stopped == stoppedFar:
+		case b.stopped == stoppedFull:
 			w.readOnAgain(b)
 		}
 	}

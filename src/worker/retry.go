@@ -139,12 +139,8 @@ func (w *Worker) retire(b *backend) {
 	if b.State() != pipe.Ready || b.last {
 		return
 	}
-	if b.tenure == tenureShared || b.tenure == tenureLeased {
-		w.letGo(b, tenureDetached)
-		w.leaveAgain(b.node)
-	}
 	b.last = true
-	w.wakeWaiters(b)
+	w.abandon(b)
 	if b.far != nil {
 		b.tellFar(letterRetire)
 	}

@@ -148,10 +148,17 @@ func (w *Worker) detach(b *backend) {
 	case !w.mayPrivate(b.node):
 		return
 	}
-	w.letGo(b, tenureDetached)
-	w.leaveAgain(b.node)
-	w.wakeWaiters(b)
+	w.abandon(b)
 	w.tellLines(b, letterDetached)
+}
+
+// abandon makes those who have a pipe take another one for what is new.
+func (w *Worker) abandon(b *backend) {
+	if b.tenure == tenureShared || b.tenure == tenureLeased {
+		w.letGo(b, tenureDetached)
+		w.leaveAgain(b.node)
+	}
+	w.wakeWaiters(b)
 }
 
 // quiet is called when everything asked on a pipe is answered.
@@ -214,6 +221,7 @@ const (
 	stoppedEarly            // an earlier reply must go out before the large one that comes
 	stoppedSlow             // the client takes its large reply slowly
 	stoppedFar              // the worker that has asked does not take it now
+	stoppedFull             // that worker has yet to take what was lent to it before
 )
 
 // stopReading stops a pipe: the node's bytes stay with the node.
@@ -228,12 +236,16 @@ func (w *Worker) stopReading(b *backend, why stopReason) {
 
 // readOnAgain goes on reading a stopped pipe.
 func (w *Worker) readOnAgain(b *backend) {
-	if b.stopped == stoppedSlow && b.others {
+	if (b.stopped == stoppedSlow || b.stopped == stoppedFar) && b.others {
 		b.patience -= w.now - b.stoppedAt
 	}
 	b.stopped = readOn
 	w.readReplies(b)
-	if b.State() != pipe.Closed {
+	switch {
+	case b.State() == pipe.Closed:
+	case b.ended && b.stopped == readOn:
+		w.endFar(b)
+	default:
 		w.receiveReplies(b)
 	}
 }
