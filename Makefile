@@ -12,7 +12,7 @@ CLUSTER := .cache/run
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run stop test contract soak lint race fuzz bench sim mutants invariants golden uringabi generate servers node FORCE
+.PHONY: help build run stop test contract soak lint race fuzz bench sharing sim mutants invariants golden uringabi generate servers node FORCE
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -79,6 +79,17 @@ bench: build servers ## measure all arms in all cells, paired, and the main cell
 	$(GO) build -o bin/sixnode ./bench/sixnode
 	bin/sixnode -cells standard -arms $(ARMS) -proxy-cpus "" -other-cpus "" -host $(HOST) -o bench/results/ || test $$? = 3
 	bin/sixnode -cells quick -arms $(ARMS) -host $(HOST)-apart -o bench/results/
+
+# Both engines in the quick cells, then io_uring in all. SHARING overrides flags: the last one of a kind counts.
+SHARING ?=
+sharing = $(1):worker-threads=$(2),$(1):worker-threads=$(2):backend-sharding=yes
+
+sharing: build servers ## measure backend-sharding no against yes with 2 and 4 workers, paired
+	$(GO) build -o bin/sixnode ./bench/sixnode
+	bin/sixnode -pairs -arms $(call sharing,epoll,2),$(call sharing,epoll,4) -cells quick \
+		-proxy-cpus "" -other-cpus "" -host $(HOST)-sharing-epoll -o bench/results/ $(SHARING) || test $$? = 3
+	bin/sixnode -pairs -arms $(call sharing,io_uring,2),$(call sharing,io_uring,4) -cells sharing \
+		-proxy-cpus "" -other-cpus "" -host $(HOST)-sharing -o bench/results/ $(SHARING) || test $$? = 3
 
 instructions: ## count the instructions of a request under callgrind
 	$(GO) run ./bench/instructions -o bench/results

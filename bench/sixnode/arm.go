@@ -36,6 +36,7 @@ type arm struct {
 	log   string
 	cmd   *exec.Cmd
 	gone  chan struct{} // closed when the process has ended
+	info  *testbed.Conn // nil until it is needed; see ask
 }
 
 // launcher starts arms from one thread, which is pinned so that they inherit their processors, and which never
@@ -148,6 +149,9 @@ func (a *arm) probe(ctx context.Context) error {
 // stop asks the process, if there is one, to end and waits for that.
 func (a *arm) stop() {
 	defer a.ports.Release()
+	if a.info != nil {
+		a.info.Close()
+	}
 	if a.cmd == nil {
 		return
 	}

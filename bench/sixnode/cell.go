@@ -90,6 +90,7 @@ type slice struct {
 	nodesNs int64  // run time of the servers
 	load    closedloop.Result
 	worth   float64 // of a command, in commands of the cell
+	told    told    // by the proxy
 }
 
 func (s slice) commands() float64  { return float64(s.load.Commands) * s.worth }
@@ -103,11 +104,16 @@ func (s slice) nodesUsPerCommand() float64 {
 	return float64(s.nodesNs) / 1e3 / s.commands()
 }
 
+// nodeSendsPerCommand and handedOverPerCommand are of the proxy's own counts.
+func (s slice) nodeSendsPerCommand() float64  { return s.told[nodeSends] / s.commands() }
+func (s slice) handedOverPerCommand() float64 { return s.told[handedOver] / s.commands() }
+
 // series is what one arm's slices of a cell gave.
 type series struct {
 	name    string
 	fronts  backing
 	process bool // there is one; without it CPU times and counts are nothing
+	base    int  // the number of the series that it is compared with
 	slices  []slice
 	counted counted
 }
@@ -128,7 +134,7 @@ func (b *bench) measure(ctx context.Context, c cell, arms []*arm) ([]series, err
 		if err := b.servers.fill(c, a); err != nil {
 			return nil, err
 		}
-		all = append(all, series{name: a.name, fronts: a.fronts, process: a.pid != 0})
+		all = append(all, series{name: a.name, fronts: a.fronts, process: a.pid != 0, base: a.base})
 	}
 	for round := range b.rounds {
 		for _, i := range order(round, len(arms)) {
@@ -176,14 +182,17 @@ func (b *bench) measureSlice(ctx context.Context, c cell, a *arm) (slice, error)
 	c, worth := a.own.of(c)
 	nodes := b.servers.pids(a.fronts)
 	var used [edges]usage
+	var said [edges]told
 	result, err := b.load(ctx, c, a, b.slice, func(edge int) (err error) {
-		used[edge], err = readUsage(a.pid, nodes)
+		if said[edge], err = a.ask(); err == nil {
+			used[edge], err = readUsage(a.pid, nodes)
+		}
 		return err
 	})
 	if err != nil {
 		return slice{}, err
 	}
-	s := slice{cpu: used[1].proxy.since(used[0].proxy), load: result, worth: worth}
+	s := slice{cpu: used[1].proxy.since(used[0].proxy), load: result, worth: worth, told: said[1].since(said[0])}
 	for i, after := range used[1].nodes {
 		s.nodesNs += after.since(used[0].nodes[i]).ns
 	}

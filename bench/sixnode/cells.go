@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,18 +22,22 @@ type product struct{ mixes, pipelines, conns, sizes string }
 var custom = product{"set+get", "1,16", "50", "64"}
 
 // cellSets are the values of -cells. The standard cells change one thing at a time from 50 connections and 64 bytes,
-// once at pipeline 1 and once at 16; the value size changes last, since a change means to set all keys anew.
+// once at pipeline 1 and once at 16; the value size changes last, since a change means to set all keys anew. Those of
+// sharing begin with many clients that do not pipeline: what workers can put together are their commands.
 var cellSets = []struct {
 	name     string
 	products []product
 }{
 	{"quick", []product{custom}},
-	{"standard", []product{
-		{"set+get", "1", "1,10,50,200,1000", "64"},
-		{"set+get", "4,16,64", "50", "64"},
-		{"set,get,mget10", "1,16", "50", "64"},
-		{"set+get", "1,16", "50", "1024,4096,65536"},
-	}},
+	{"standard", standard},
+	{"sharing", slices.Concat([]product{{"set+get", "1", "400", "64"}}, standard)},
+}
+
+var standard = []product{
+	{"set+get", "1", "1,10,50,200,1000", "64"},
+	{"set+get", "4,16,64", "50", "64"},
+	{"set,get,mget10", "1,16", "50", "64"},
+	{"set+get", "1,16", "50", "1024,4096,65536"},
 }
 
 func cellSetNames() string {

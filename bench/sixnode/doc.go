@@ -2,8 +2,8 @@
 // builds and rivals in one run:
 //
 //	sixnode [-arms reference,io_uring,epoll:batch-window-usecs=0,haproxy,nutcracker,direct]
-//	        [-extra 'old=/tmp/old-mithril --io-engine io_uring']... [-mithril bin/mithril]
-//	        [-cells quick|standard] [-mixes set+get -pipelines 1,16 -conns 50 -sizes 64]
+//	        [-extra 'old=/tmp/old-mithril --io-engine io_uring']... [-pairs] [-mithril bin/mithril]
+//	        [-cells quick|standard|sharing] [-mixes set+get -pipelines 1,16 -conns 50 -sizes 64]
 //	        [-rounds 9] [-slice 1s] [-threads 1] [-aa 0.03] [-aa-attempts 3]
 //	        [-proxy-cpus 0] [-other-cpus 1] [-engine valkey9.1] [-o bench/results/] [-host NAME]
 //	sixnode -idle 5000
@@ -14,6 +14,11 @@
 //
 //	make build && go run ./bench/sixnode -arms io_uring,epoll -rounds 3 -slice 300ms -aa-attempts 0
 //	make bench
+//
+// What sharing connections between workers brings is measured in about half an hour too, and in two minutes roughly:
+//
+//	make sharing
+//	make sharing HOST=rough SHARING='-cells quick -rounds 2 -slice 300ms -aa-attempts 0'
 //
 // # Method
 //
@@ -30,6 +35,9 @@
 // cores, and at pipeline 1 the former two are what is slow. They are shown to tell whether two arms did comparable
 // work, for an arm that is given more to do at a time can batch more.
 //
+// With -pairs the second arm of each pair is compared with its first, the fourth with the third: the same setting off
+// and on for several numbers of workers in one run. Without it all are compared with the first arm.
+//
 // An arm may have a workload of its own (io_uring@get/100 behind -mixes mget100 -pipelines 1): then its commands count by
 // their keys, as so many of the cell's.
 //
@@ -44,6 +52,9 @@
 // timed ones, so that counting costs the measured slices nothing. The one alternative that needs no tracepoints,
 // ptrace, stops a thread at every call and so changes what is batched. Sends are counted inside of the
 // kernel's sockets, for that is where those of io_uring can be seen too; they are to clients and nodes together.
+//
+// What Mithril counts itself is read from its INFO at the edges of the timed slices: sends to nodes alone, and requests that
+// took another worker's connection.
 //
 // # What is comparable
 //

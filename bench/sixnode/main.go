@@ -58,6 +58,9 @@ func run(ctx context.Context, o *options, stdout io.Writer) error {
 		twin.name += " again"
 		twin.says = "the same once more"
 		found = slices.Insert(found, 1, twin)
+		for i := range found {
+			found[i].base = o.base(i)
+		}
 	}
 	// The launcher comes second, since pinning the process would move its thread too.
 	if err := pinProcess(o.otherCPUs); err != nil {
@@ -153,7 +156,7 @@ func checkTwins(ctx context.Context, o *options, b *bench, twins []*arm) error {
 			return err
 		}
 		twin := rows(measured)[1]
-		fmt.Fprintf(os.Stderr, "A/A, attempt %d: %s to %s %s\n", attempt+1, twin.name, twins[0].name, twin.toFirst[cpuRatio])
+		fmt.Fprintf(os.Stderr, "A/A, attempt %d: %s to %s %s\n", attempt+1, twin.name, twins[0].name, twin.toBase[cpuRatio])
 		if agree(twin, o.twinLimit) {
 			return nil
 		}
@@ -165,4 +168,4 @@ func checkTwins(ctx context.Context, o *options, b *bench, twins []*arm) error {
 }
 
 // agree reports whether the twin of the first arm costs the same.
-func agree(twin row, limit float64) bool { return math.Abs(twin.toFirst[cpuRatio].median-1) <= limit }
+func agree(twin row, limit float64) bool { return math.Abs(twin.toBase[cpuRatio].median-1) <= limit }

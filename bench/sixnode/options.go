@@ -18,6 +18,7 @@ import (
 type options struct {
 	arms       []string
 	extra      []string
+	pairs      bool
 	mithril    string
 	cells      []cell
 	rounds     int
@@ -59,6 +60,7 @@ func parseWith(flags *flag.FlagSet, args []string) (*options, error) {
 	proxyCPUs, otherCPUs := defaultCPUs(runtime.NumCPU())
 	arms := flags.String("arms", "reference,io_uring,epoll", "arms, some of "+knownArms+"; the last two are Mithril and take settings, as epoll:KEY=VALUE:KEY=VALUE; the first arm is what others are compared with")
 	flags.Var((*repeated)(&o.extra), "extra", "a further arm, `NAME=BINARY ARGUMENT...`; --port, --bind and --bootstrap are added (repeatable)")
+	flags.BoolVar(&o.pairs, "pairs", false, "arms come in pairs: the second of each is compared with its first, not with the first of all")
 	flags.StringVar(&o.mithril, "mithril", "bin/mithril", "binary of the arms io_uring and epoll")
 	set := flags.String("cells", "quick", "workloads: "+cellSetNames()+"; or name them with the next four flags, every combination of which is a cell")
 	own := custom
@@ -86,6 +88,9 @@ func parseWith(flags *flag.FlagSet, args []string) (*options, error) {
 	if *arms != "" {
 		o.arms = strings.Split(*arms, ",")
 	}
+	if o.pairs && (len(o.arms)+len(o.extra))%2 != 0 {
+		return nil, fmt.Errorf("-pairs: one of %d arms has no other one", len(o.arms)+len(o.extra))
+	}
 	var err error
 	if o.proxyCPUs, err = parseCPUs(*proxy); err != nil {
 		return nil, err
@@ -95,6 +100,14 @@ func parseWith(flags *flag.FlagSet, args []string) (*options, error) {
 	}
 	o.cells, err = chooseCells(flags, *set, own)
 	return o, err
+}
+
+// base is the number of the arm that an arm is compared with. The twin of the first one is number 1.
+func (o *options) base(arm int) int {
+	if !o.pairs || arm <= 2 {
+		return 0
+	}
+	return arm - (arm-1)%2
 }
 
 // parseFlags tells an error once, without all the flags, and prints them if help is asked for.

@@ -34,7 +34,7 @@ func TestCellsAreEveryCombinationBySize(t *testing.T) {
 }
 
 func TestCellsAreNamedOnce(t *testing.T) {
-	for line, want := range map[string]int{"": 2, "-cells quick": 2, "-cells standard": 20, "-conns 1,8,10,20 -pipelines 1": 4} {
+	for line, want := range map[string]int{"": 2, "-cells quick": 2, "-cells standard": 20, "-cells sharing": 21, "-conns 1,8,10,20 -pipelines 1": 4} {
 		if o, err := parseOptions(strings.Fields(line)); err != nil || len(o.cells) != want {
 			t.Errorf("%q: %d cells, want %d, %v", line, len(o.cells), want, err)
 		}
@@ -84,7 +84,8 @@ func TestBadOptionsAreNamed(t *testing.T) {
 		"-rounds 0":         "0 rounds of 1s with 1 threads: all three must be positive",
 		"-proxy-cpus 3-1":   `processors "3-1": "3-1" is neither a number nor a range such as 2-5, up to 1023`,
 		"-other-cpus 0,-1":  `processors "0,-1": "-1" is neither a number nor a range such as 2-5, up to 1023`,
-		"-cells all":        `-cells: "all" is none of quick, standard`,
+		"-pairs":            "-pairs: one of 3 arms has no other one",
+		"-cells all":        `-cells: "all" is none of quick, standard, sharing`,
 		"bench/results.txt": `argument "bench/results.txt" is not a flag`,
 	} {
 		if _, err := parseOptions(strings.Fields(line)); err == nil || err.Error() != want {
@@ -93,6 +94,17 @@ func TestBadOptionsAreNamed(t *testing.T) {
 	}
 	if _, err := parseOptions([]string{"-unknown"}); err == nil || errors.Is(err, flag.ErrHelp) {
 		t.Errorf("unknown flag: error %v", err)
+	}
+}
+
+// TestPairs: with -pairs every second arm is compared with the one before it, and the twin of the first with the first.
+func TestPairs(t *testing.T) {
+	for pairs, want := range map[bool][]int{false: {0, 0, 0, 0, 0, 0, 0}, true: {0, 0, 0, 3, 3, 5, 5}} {
+		for arm, base := range want {
+			if got := (&options{pairs: pairs}).base(arm); got != base {
+				t.Errorf("pairs %v: arm %d is compared with %d, want %d", pairs, arm, got, base)
+			}
+		}
 	}
 }
 

@@ -41,6 +41,8 @@ type program struct {
 	fronts  backing
 	command func(site) ([]string, error) // nil: no process, the load speaks to a server
 	own     *workload                    // nil: the cell's
+	tells   bool                         // it has an INFO like Mithril's
+	base    int                          // the number of the arm that it is compared with
 }
 
 // clusterProgram is a proxy that takes --port, --bind and --bootstrap behind its own arguments.
@@ -73,7 +75,9 @@ func programs(ctx context.Context, options *options, dir string, workers int) ([
 		if !ok || name == "" || len(words) == 0 {
 			return nil, fmt.Errorf("extra arm %q is not of the form NAME=BINARY ARGUMENT...", extra)
 		}
-		found = append(found, clusterProgram(name, line, words...))
+		p := clusterProgram(name, line, words...)
+		p.tells = true
+		found = append(found, p)
 	}
 	if len(found) == 0 {
 		return nil, fmt.Errorf("there is no arm to measure: name some of %s", knownArms)
@@ -119,5 +123,7 @@ func mithrilProgram(name, engine string, settings []string, binary string, worke
 		}
 		args = append(args, "--"+key, value)
 	}
-	return clusterProgram(name, "Mithril "+strings.Join(args, " "), append([]string{binary}, args...)...), nil
+	p := clusterProgram(name, "Mithril "+strings.Join(args, " "), append([]string{binary}, args...)...)
+	p.tells = true
+	return p, nil
 }

@@ -28,13 +28,14 @@ func (s spread) String() string {
 // unknown stands for what an arm does not have.
 var unknown = math.NaN()
 
-// compared are the measures whose ratios to the first arm are shown, in columns.
+// compared are the measures whose ratios to another arm are shown, in columns.
 var compared = [...]struct {
 	title string
 	of    func(slice) float64
 }{
 	{"CPU per command", slice.usPerCommand},
 	{"nodes' CPU", slice.nodesUsPerCommand},
+	{"node sends", slice.nodeSendsPerCommand},
 	{"cmds/s", slice.perSecond},
 	{"p50", func(s slice) float64 { return float64(s.load.P50Us) }},
 	{"p99", func(s slice) float64 { return float64(s.load.P99Us) }},
@@ -42,7 +43,7 @@ var compared = [...]struct {
 
 const cpuRatio = 0 // place of the CPU time in compared
 
-// row is one arm of a cell: medians of its slices, and of its rounds' ratios to the first arm.
+// row is one arm of a cell: medians of its slices, and of its rounds' ratios to its base.
 type row struct {
 	name        string
 	fronts      backing
@@ -56,7 +57,10 @@ type row struct {
 	p999Us      float64
 	systemCalls float64 // per command
 	sends       float64 // per command
-	toFirst     [len(compared)]spread
+	nodeSends   float64 // per command, by the proxy's own count
+	handedOver  float64 // per command, likewise
+	base        int     // the number of the row that it is compared with
+	toBase      [len(compared)]spread
 }
 
 func medianOf(of []slice, value func(slice) float64) float64 {
@@ -67,8 +71,8 @@ func medianOf(of []slice, value func(slice) float64) float64 {
 	return spreadOf(values).median
 }
 
-// newRow makes a row; first is the first arm of the cell.
-func newRow(own, first series) row {
+// newRow makes a row; base is the arm that own is compared with.
+func newRow(own, base series) row {
 	r := row{
 		name: own.name, fronts: own.fronts, us: unknown, userShare: unknown, busy: unknown, systemCalls: unknown, sends: unknown,
 		nodesUs:   medianOf(own.slices, slice.nodesUsPerCommand),
@@ -76,6 +80,10 @@ func newRow(own, first series) row {
 		p50Us:     medianOf(own.slices, func(s slice) float64 { return float64(s.load.P50Us) }),
 		p99Us:     medianOf(own.slices, func(s slice) float64 { return float64(s.load.P99Us) }),
 		p999Us:    medianOf(own.slices, func(s slice) float64 { return float64(s.load.P999Us) }),
+
+		nodeSends:  medianOf(own.slices, slice.nodeSendsPerCommand),
+		handedOver: medianOf(own.slices, slice.handedOverPerCommand),
+		base:       own.base,
 	}
 	if own.process {
 		var user, system int64
@@ -91,19 +99,19 @@ func newRow(own, first series) row {
 		r.systemCalls, r.sends = own.counted.systemCalls, own.counted.sends
 	}
 	for i, measure := range compared {
-		r.toFirst[i] = ratios(own.slices, first.slices, measure.of)
+		r.toBase[i] = ratios(own.slices, base.slices, measure.of)
 	}
 	if !own.process {
-		r.toFirst[cpuRatio] = spread{median: unknown}
+		r.toBase[cpuRatio] = spread{median: unknown}
 	}
 	return r
 }
 
 // ratios pairs the slices of two arms round by round.
-func ratios(own, first []slice, of func(slice) float64) spread {
+func ratios(own, base []slice, of func(slice) float64) spread {
 	var values []float64
 	for round := range own {
-		values = append(values, of(own[round])/of(first[round]))
+		values = append(values, of(own[round])/of(base[round]))
 	}
 	return spreadOf(values)
 }
@@ -112,32 +120,32 @@ func ratios(own, first []slice, of func(slice) float64) spread {
 func rows(measured []series) []row {
 	var table []row
 	for _, s := range measured {
-		table = append(table, newRow(s, measured[0]))
+		table = append(table, newRow(s, measured[s.base]))
 	}
 	return table
 }
 
 // writeTable writes a section of a Markdown file that also reads well on a terminal.
 func writeTable(out io.Writer, title string, table []row) {
-	width := len("to ") + len(table[0].name)
+	width := 0
 	for _, r := range table {
-		width = max(width, len(r.name))
+		width = max(width, len(r.name), len("to ")+len(table[r.base].name))
 	}
 	fmt.Fprintf(out, "\n## %s\n\n", title)
 	writeFigures(out, width, table)
-	if len(table) > 1 {
-		writeRatios(out, width, table)
+	for i := range table {
+		writeRatios(out, width, table, i)
 	}
 }
 
 func writeFigures(out io.Writer, width int, table []row) {
-	fmt.Fprintf(out, "| %-*s | fronts  | CPU µs/cmd |   user |    sys | CPU busy | nodes µs/cmd |   cmds/s |  p50 ms |  p99 ms | p99.9 ms | syscalls/cmd | sends/cmd |\n", width, "arm")
-	fmt.Fprintf(out, "|-%s-|---------|-----------:|-------:|-------:|---------:|-------------:|---------:|--------:|--------:|---------:|-------------:|----------:|\n", dashes(width))
+	fmt.Fprintf(out, "| %-*s | fronts  | CPU µs/cmd |   user |    sys | CPU busy | nodes µs/cmd |   cmds/s |  p50 ms |  p99 ms | p99.9 ms | syscalls/cmd | sends/cmd | node sends/cmd | handed over/cmd |\n", width, "arm")
+	fmt.Fprintf(out, "|-%s-|---------|-----------:|-------:|-------:|---------:|-------------:|---------:|--------:|--------:|---------:|-------------:|----------:|---------------:|----------------:|\n", dashes(width))
 	for _, r := range table {
-		fmt.Fprintf(out, "| %-*s | %-7s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", width, r.name, r.fronts,
+		fmt.Fprintf(out, "| %-*s | %-7s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", width, r.name, r.fronts,
 			figure(10, 2, r.us), figure(6, 2, r.us*r.userShare), figure(6, 2, r.us*(1-r.userShare)), figure(8, 2, r.busy),
 			figure(12, 2, r.nodesUs), figure(8, 0, r.perSecond), figure(7, 3, r.p50Us/1e3), figure(7, 3, r.p99Us/1e3), figure(8, 3, r.p999Us/1e3),
-			figure(12, 3, r.systemCalls), figure(9, 3, r.sends))
+			figure(12, 3, r.systemCalls), figure(9, 3, r.sends), figure(14, 3, r.nodeSends), figure(15, 3, r.handedOver))
 	}
 }
 
@@ -151,8 +159,18 @@ func figure(width, decimals int, value float64) string {
 
 const ratioWidth = len("0.000 [0.000..0.000]")
 
-func writeRatios(out io.Writer, width int, table []row) {
-	fmt.Fprintf(out, "\n| %-*s |", width, "to "+table[0].name)
+// writeRatios writes the arms that are compared with one of them, if there are any.
+func writeRatios(out io.Writer, width int, table []row, base int) {
+	var compare []row
+	for i, r := range table {
+		if r.base == base && i != base {
+			compare = append(compare, r)
+		}
+	}
+	if compare == nil {
+		return
+	}
+	fmt.Fprintf(out, "\n| %-*s |", width, "to "+table[base].name)
 	for _, measure := range compared {
 		fmt.Fprintf(out, " %-*s |", ratioWidth, measure.title)
 	}
@@ -161,9 +179,9 @@ func writeRatios(out io.Writer, width int, table []row) {
 		fmt.Fprintf(out, "-%s-|", dashes(ratioWidth))
 	}
 	fmt.Fprintln(out)
-	for _, r := range table[1:] {
+	for _, r := range compare {
 		fmt.Fprintf(out, "| %-*s |", width, r.name)
-		for _, ratio := range r.toFirst {
+		for _, ratio := range r.toBase {
 			fmt.Fprintf(out, " %-*s |", ratioWidth, ratio)
 		}
 		fmt.Fprintln(out)

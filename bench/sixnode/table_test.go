@@ -14,6 +14,7 @@ func use(us float64) slice {
 		worth:   1,
 		cpu:     cpuUse{ns: int64(us * 1e6), userTicks: 1, systemTicks: 3},
 		nodesNs: 5e6,
+		told:    toldNothing(),
 		load:    closedloop.Result{Commands: 1000, Seconds: 1, PerSecond: 1000, P50Us: 1200, P99Us: 2500, P999Us: 10000},
 	}
 }
@@ -39,26 +40,36 @@ func TestSpread(t *testing.T) {
 func TestTable(t *testing.T) {
 	slow := use(0)
 	slow.load.PerSecond, slow.load.P99Us = 500, 10000
+	own, shared := use(10), use(12)
+	own.told, shared.told = told{nodeSends: 600, handedOver: 0}, told{nodeSends: 300, handedOver: 500}
 	measured := []series{
 		{name: "reference", process: true, slices: []slice{use(10), use(20), use(40)}, counted: counted{true, 2.5, 1}},
 		{name: "epoll", process: true, slices: []slice{use(5), use(10), use(22)}},
 		{name: "direct", fronts: onePlain, slices: []slice{slow, slow, slow}},
+		{name: "own", process: true, base: 3, slices: []slice{own}},
+		{name: "shared", process: true, base: 3, slices: []slice{shared}},
 	}
 	var out bytes.Buffer
 	writeTable(&out, "get", rows(measured))
 	want := `
 ## get
 
-| arm          | fronts  | CPU µs/cmd |   user |    sys | CPU busy | nodes µs/cmd |   cmds/s |  p50 ms |  p99 ms | p99.9 ms | syscalls/cmd | sends/cmd |
-|--------------|---------|-----------:|-------:|-------:|---------:|-------------:|---------:|--------:|--------:|---------:|-------------:|----------:|
-| reference    | cluster |      20.00 |   5.00 |  15.00 |     0.02 |         5.00 |     1000 |   1.200 |   2.500 |   10.000 |        2.500 |     1.000 |
-| epoll        | cluster |      10.00 |   2.50 |   7.50 |     0.01 |         5.00 |     1000 |   1.200 |   2.500 |   10.000 |            - |         - |
-| direct       | 1 plain |          - |      - |      - |        - |         5.00 |      500 |   1.200 |  10.000 |   10.000 |            - |         - |
+| arm          | fronts  | CPU µs/cmd |   user |    sys | CPU busy | nodes µs/cmd |   cmds/s |  p50 ms |  p99 ms | p99.9 ms | syscalls/cmd | sends/cmd | node sends/cmd | handed over/cmd |
+|--------------|---------|-----------:|-------:|-------:|---------:|-------------:|---------:|--------:|--------:|---------:|-------------:|----------:|---------------:|----------------:|
+| reference    | cluster |      20.00 |   5.00 |  15.00 |     0.02 |         5.00 |     1000 |   1.200 |   2.500 |   10.000 |        2.500 |     1.000 |              - |               - |
+| epoll        | cluster |      10.00 |   2.50 |   7.50 |     0.01 |         5.00 |     1000 |   1.200 |   2.500 |   10.000 |            - |         - |              - |               - |
+| direct       | 1 plain |          - |      - |      - |        - |         5.00 |      500 |   1.200 |  10.000 |   10.000 |            - |         - |              - |               - |
+| own          | cluster |      10.00 |   2.50 |   7.50 |     0.01 |         5.00 |     1000 |   1.200 |   2.500 |   10.000 |            - |         - |          0.600 |           0.000 |
+| shared       | cluster |      12.00 |   3.00 |   9.00 |     0.01 |         5.00 |     1000 |   1.200 |   2.500 |   10.000 |            - |         - |          0.300 |           0.500 |
 
-| to reference | CPU per command      | nodes' CPU           | cmds/s               | p50                  | p99                  |
-|--------------|----------------------|----------------------|----------------------|----------------------|----------------------|
-| epoll        | 0.500 [0.500..0.550] | 1.000 [1.000..1.000] | 1.000 [1.000..1.000] | 1.000 [1.000..1.000] | 1.000 [1.000..1.000] |
-| direct       | -                    | 1.000 [1.000..1.000] | 0.500 [0.500..0.500] | 1.000 [1.000..1.000] | 4.000 [4.000..4.000] |
+| to reference | CPU per command      | nodes' CPU           | node sends           | cmds/s               | p50                  | p99                  |
+|--------------|----------------------|----------------------|----------------------|----------------------|----------------------|----------------------|
+| epoll        | 0.500 [0.500..0.550] | 1.000 [1.000..1.000] | -                    | 1.000 [1.000..1.000] | 1.000 [1.000..1.000] | 1.000 [1.000..1.000] |
+| direct       | -                    | 1.000 [1.000..1.000] | -                    | 0.500 [0.500..0.500] | 1.000 [1.000..1.000] | 4.000 [4.000..4.000] |
+
+| to own       | CPU per command      | nodes' CPU           | node sends           | cmds/s               | p50                  | p99                  |
+|--------------|----------------------|----------------------|----------------------|----------------------|----------------------|----------------------|
+| shared       | 1.200 [1.200..1.200] | 1.000 [1.000..1.000] | 0.500 [0.500..0.500] | 1.000 [1.000..1.000] | 1.000 [1.000..1.000] | 1.000 [1.000..1.000] |
 `
 	if out.String() != want {
 		t.Errorf("the table is%s\nwant%s", out.String(), want)
@@ -110,7 +121,7 @@ func TestOrderLetsNoArmProfitFromItsNeighbour(t *testing.T) {
 
 func TestTwinsMustAgree(t *testing.T) {
 	for median, want := range map[float64]bool{0.971: true, 1.029: true, 0.969: false, 1.031: false} {
-		if got := agree(row{toFirst: [len(compared)]spread{cpuRatio: {median: median}}}, 0.03); got != want {
+		if got := agree(row{toBase: [len(compared)]spread{cpuRatio: {median: median}}}, 0.03); got != want {
 			t.Errorf("twins at %.3f agree: %v", median, got)
 		}
 	}
