@@ -51,8 +51,8 @@ LAYOUTS := 1-no 1-yes 2-no 2-yes 4-no 4-yes
 contract: build servers ## run the live tests with every number of workers and way of sharing, for about an hour
 	for layout in $(LAYOUTS); do $(GO) test -count=1 ./tests/live/... -layout $$layout || exit 1; done
 
-soak: servers ## run the field cases at their full size, for about an hour
-	$(GO) test -count=1 -v -timeout 3h -run 'TestCase_(C0[168]|I0[13]|L0[123])' ./tests/live/... -soak
+soak: servers ## run the field cases and the histories at their full size, for about two hours
+	$(GO) test -count=1 -v -timeout 3h -run 'TestCase_(C0[168]|I0[139]|I10|L0[1234])|TestSameReplies' ./tests/live/... -soak
 
 # ST1005 takes the "..." at the end of a usage for punctuation.
 lint: ## check the house rules

@@ -108,9 +108,9 @@ func TestCase_L02_MemoryAfterABurst(t *testing.T) {
 		together   = 100 // clients that ask at the same time
 		clientMost = 8 << 10
 	)
-	clients := harness.Size(500, 10_000)
+	clients := harness.Size(300, 10_000)
 	want := string(bulk(long(mb)))
-	eachEngine(t, []string{"--maxclients", fmt.Sprint(clients + 100)}, func(t *testing.T, e *harness.Env, p *harness.Proxy) {
+	eachLayout(t, []string{"--maxclients", fmt.Sprint(clients + 100)}, func(t *testing.T, e *harness.Env, p *harness.Proxy) {
 		mustDo(t, p.Dial(t), "SET", "big", long(mb))
 		before := p.RSS()
 		reply := make([]byte, len(want))

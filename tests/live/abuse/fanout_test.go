@@ -96,10 +96,10 @@ func askAndLeave(p *harness.Proxy, i int) error {
 // TestCase_L03_SplitsLeaveNothing: requests in parts, wrong ones and such whose client
 // leaves among them, take no memory that lasts.
 func TestCase_L03_SplitsLeaveNothing(t *testing.T) {
-	requests := harness.Size(60_000, 20_000_000)
+	requests := harness.Size(30_000, 20_000_000/len(harness.Layouts))
 	// What each visit leaves in the heap is collected when that has grown to 16 MB.
 	grownMost := int64(harness.Size(2*mb, 24*mb))
-	eachEngine(t, nil, func(t *testing.T, e *harness.Env, p *harness.Proxy) {
+	eachLayout(t, nil, func(t *testing.T, e *harness.Env, p *harness.Proxy) {
 		s := &splits{conn: p.Dial(t)}
 		mustDo(t, s.conn, "RPUSH", "split list", "of the wrong type")
 		s.run(t, p, requests/3)

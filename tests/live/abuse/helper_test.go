@@ -18,16 +18,24 @@ const patience = 10 * time.Second
 const mb = 1 << 20
 
 // eachEngine runs a test with each I/O engine of the proxy, in front of a cluster that may
-// be paused, with a proxy of its own.
+// be paused, with a proxy of its own, which has one worker.
 func eachEngine(t *testing.T, args []string, test func(t *testing.T, e *harness.Env, p *harness.Proxy)) {
 	t.Helper()
-	for _, engine := range harness.IOEngines {
-		t.Run(engine, func(t *testing.T) {
-			harness.One(t, testbed.Valkey91, engine, func(t *testing.T, e *harness.Env) {
-				test(t, e, e.Start(t, harness.Options{Workers: 1, Args: args}))
-			})
+	harness.EachEngine(t, func(t *testing.T, engine string) {
+		harness.One(t, testbed.Valkey91, engine, func(t *testing.T, e *harness.Env) {
+			test(t, e, e.Start(t, harness.Options{Workers: 1, Args: args}))
 		})
-	}
+	})
+}
+
+// eachLayout is eachEngine with every layout.
+func eachLayout(t *testing.T, args []string, test func(t *testing.T, e *harness.Env, p *harness.Proxy)) {
+	t.Helper()
+	harness.EachLayout(t, func(t *testing.T, engine string, l harness.Layout) {
+		harness.One(t, testbed.Valkey91, engine, func(t *testing.T, e *harness.Env) {
+			test(t, e, e.Start(t, harness.Options{Workers: l.Workers, Sharding: l.Sharding, Args: args}))
+		})
+	})
 }
 
 // mustDo is Do for commands that must succeed.

@@ -51,7 +51,7 @@ func TestCase_I09_PortsAreNotUsedUp(t *testing.T) {
 		workers    = 8
 		largeBytes = 300 << 10 // of a request that does not share its connection
 	)
-	rounds := harness.Size(60, 2000)
+	rounds := harness.Size(25, 2000)
 	harness.EachLayout(t, func(t *testing.T, engine string, l harness.Layout) {
 		harness.One(t, testbed.Valkey91, engine, func(t *testing.T, e *harness.Env) {
 			p := e.Start(t, harness.Options{Workers: l.Workers, Sharding: l.Sharding})
