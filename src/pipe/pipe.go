@@ -81,6 +81,7 @@ type Pipe struct {
 	scan     resp.ReplyScanner
 	shown    int // bytes of the reply, or of its part, last returned by Next
 	intake   intake
+	readOn   int64 // when reading was last begun again, ns
 
 	largeFrom int    // bytes of a reply from which on it is Large
 	most      uint32 // requests that it may hold unanswered
@@ -130,13 +131,16 @@ func (p *Pipe) Touch(now int64) {
 	}
 }
 
-// Oldest is when the oldest unanswered request was pushed, or Touch was called for it; ok
-// is false without one.
+// ReadOn notes that replies are read again, which were not for a while.
+func (p *Pipe) ReadOn(now int64) { p.readOn = now }
+
+// Oldest is since when the node has owed the reply to the oldest unanswered request: it was
+// pushed then, or Touch was called for it, or ReadOn. ok is false without one.
 func (p *Pipe) Oldest() (at int64, ok bool) {
 	if p.tail == p.head {
 		return 0, false
 	}
-	return p.oldest().since, true
+	return max(p.oldest().since, p.readOn), true
 }
 
 func (p *Pipe) oldest() *entry { return &p.queue[p.head&uint32(len(p.queue)-1)] }

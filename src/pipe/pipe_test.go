@@ -329,3 +329,28 @@ func TestStateTableHasNoWayBack(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatWasNotReadIsNotOwed: while nobody reads it is not the node that is waited for.
+func TestWhatWasNotReadIsNotOwed(t *testing.T) {
+	r := newRig(t, Key{}).ready()
+	if _, ok := r.p.Oldest(); ok {
+		t.Fatal("something is owed")
+	}
+	r.push(3, false, "GET", "a") // at 3
+	r.push(9, false, "GET", "b")
+	r.sent()
+	for _, c := range []struct {
+		readOn, want int64
+		reply        string
+	}{{0, 3, ""}, {5, 5, "+a\r\n"}, {5, 9, ""}, {12, 12, ""}} {
+		r.p.ReadOn(c.readOn)
+		if at, ok := r.p.Oldest(); !ok || at != c.want {
+			t.Errorf("read on at %d: owed since %d, want %d", c.readOn, at, c.want)
+		}
+		if c.reply != "" {
+			r.node(c.reply)
+			r.replies()
+		}
+	}
+	r.close()
+}

@@ -83,7 +83,7 @@ func (w *Worker) sweep() {
 // may hang, or its host may be gone without a word, so the map is asked for: when the
 // cluster has given its slots to another, nobody shall wait for it.
 func (w *Worker) sweepStuck(b *backend) {
-	if w.waitsForClient(b) {
+	if b.far != nil || w.waitsForClient(b) {
 		return
 	}
 	answered := b.swept != b.Replies()
@@ -134,10 +134,11 @@ func (w *Worker) sweepReplies() {
 	w.pipes.each(w.sweepPipe)
 }
 
-// sweepPipe resets a pipe whose oldest request has waited too long.
+// sweepPipe resets a pipe whose oldest request has waited too long. Of a far pipe only the
+// keeper knows whether it is the node that is waited for.
 func (w *Worker) sweepPipe(b *backend) {
 	at, ok := b.Oldest()
-	if !ok || w.waitsForClient(b) || w.now-at <= w.BackendTimeout {
+	if !ok || b.far != nil || w.waitsForClient(b) || w.now-at <= w.BackendTimeout {
 		return
 	}
 	w.losePipe(b, "no reply within backend-timeout-ms")

@@ -240,6 +240,7 @@ func (w *Worker) readOnAgain(b *backend) {
 		b.patience -= w.now - b.stoppedAt
 	}
 	b.stopped = readOn
+	b.ReadOn(w.now)
 	w.readReplies(b)
 	switch {
 	case b.State() == pipe.Closed:
