@@ -1,8 +1,6 @@
 package worker
 
 import (
-	"slices"
-
 	"mithril/src/buf"
 	"mithril/src/invariant"
 	"mithril/src/mailbox"
@@ -364,10 +362,9 @@ func (w *Worker) sendLetters() {
 	}
 }
 
-// ring wakes a peer. It comes before the sends of the turn, which take longer, and the peer
-// can begin meanwhile.
+// ring wakes a peer.
 func (w *Worker) ring(p *peer) {
-	w.ops = slices.Insert(w.ops, 0, ring.Op{Kind: ring.OpBell, Socket: p.post.rings[p.number]})
+	w.bells = append(w.bells, ring.Op{Kind: ring.OpBell, Socket: p.post.rings[p.number]})
 }
 
 // sleep announces a wait, and says that it must not block because there is something to do.

@@ -3,6 +3,7 @@ package worker
 import (
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 
 	"mithril/src/admin"
@@ -97,6 +98,7 @@ type Worker struct {
 	now      int64
 
 	ops    []ring.Op
+	bells  []ring.Op // go before ops
 	events []ring.Event
 	sends  int // in ops
 
@@ -265,6 +267,11 @@ func (w *Worker) Turn() {
 // letters when it has announced that it waits, and then does not if there are some.
 func (w *Worker) turnRing() int {
 	wait := w.wait()
+	if len(w.bells) > 0 {
+		// Sends take longer, and the others can begin meanwhile.
+		w.ops = slices.Insert(w.ops, 0, w.bells...)
+		w.bells = w.bells[:0]
+	}
 	if len(w.peers) < 2 || wait.Deadline == 0 {
 		return w.Ring.Turn(w.ops, wait, w.events)
 	}
@@ -311,7 +318,7 @@ func (w *Worker) handle(ev *ring.Event) {
 
 // Finished says that the process is stopping and the worker has nothing left to do, not
 // for others either nor operations to hand over.
-func (w *Worker) Finished() bool { return w.allRest() && len(w.ops) == 0 }
+func (w *Worker) Finished() bool { return w.allRest() && len(w.ops)+len(w.bells) == 0 }
 
 // allRest says that no worker has a client or gets one any more. Until then each may have
 // connections that others use.
