@@ -113,7 +113,7 @@ func (w *Worker) waitToAsk(c *client) {
 func (w *Worker) askNext() {
 	for may := SurveysMax - w.surveys; may > 0 && len(w.askers) > 0; w.askers = w.askers[1:] {
 		t := w.askers[0]
-		if c := w.clients.get(t); c != nil && c.Holding() == session.HoldPipe && !c.ready {
+		if c := w.clients.get(t); c != nil && !c.ready {
 			c.PipeHasRoom()
 			c.ready = true
 			w.ready = append(w.ready, t)

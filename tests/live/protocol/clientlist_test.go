@@ -189,7 +189,7 @@ func follow(t *testing.T, steps [][]any, pair, watcher *harness.Pair) {
 		if len(got) != len(want) {
 			t.Errorf("after %q: fields %v, want %v", step, got, want)
 		}
-		for _, key := range []string{"cmd", "flags", "name", "lib-name", "lib-ver", "resp", "db", "multi", "watch", "capa", "user", "redir", "qbuf", "omem", "oll", "events"} {
+		for _, key := range []string{"cmd", "flags", "name", "lib-name", "lib-ver", "resp", "db", "multi", "watch", "capa", "user", "redir", "qbuf", "omem", "oll", "events", "tot-cmds", "tot-net-in"} {
 			if got[key] != want[key] {
 				t.Errorf("after %q: %s=%s, want %s", step, key, got[key], want[key])
 			}
