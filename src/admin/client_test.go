@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"mithril/src/command"
 	"mithril/src/resp"
@@ -119,6 +120,7 @@ func TestContract_OBS2_FiltersAsOnServers(t *testing.T) {
 		}
 		own.self = Client{ID: self, Addr: netip.MustParseAddrPort("127.0.0.1:50000"), Local: netip.MustParseAddrPort("127.0.0.1:1"), Flags: []byte("N")}
 		own.workers[0].clients = []Client{own.self}
+		real.awaitAlone()
 		for _, line := range refusals {
 			request := append([]string{"CLIENT", "LIST"}, words(line)...)
 			ours, theirs := own.bytes(request...), real.bytes(request...)
@@ -129,6 +131,20 @@ func TestContract_OBS2_FiltersAsOnServers(t *testing.T) {
 			equal(t, request, ours, theirs)
 		}
 	})
+}
+
+// awaitAlone waits until the node has closed the connections of earlier tests.
+func (p *peer) awaitAlone() {
+	p.t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		list := p.bytes("CLIENT", "LIST")
+		if strings.Count(list, "id=") == 1 {
+			return
+		}
+		if time.Now().After(deadline) {
+			p.t.Fatalf("the node still has other clients: %s", list)
+		}
+	}
 }
 
 // crowd are clients that a filter has something to choose among, and how to make them at a server.
