@@ -386,6 +386,9 @@ func (r *run) settle() {
 	if left.Clients+left.InFlight+left.Joins+left.Waiting+left.Lent != 0 || left.Timers != own {
 		r.world.fail("something is left over: %+v, of the timers %d are the workers' own", left, own)
 	}
+	if left.Lines != left.Fars {
+		r.world.fail("%d lines are left of %d far pipes", left.Lines, left.Fars)
+	}
 	for _, c := range r.cores {
 		if n := c.worker.Census().Nodes; n > primaries {
 			r.world.fail("%d nodes are in use, %d exist", n, primaries)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"mithril/src/worker"
 )
 
 // sharing is a Config of quiet workers that share their connections.
@@ -117,6 +119,38 @@ func TestContract_PIPE5_SlowReaderOfAnotherWorker(t *testing.T) {
 		r.turnTo(fmt.Sprintf("serve others than the one at worker %d", at), 10*millisecond, served)
 		reader.deaf = false
 		reader.rush()
+		r.turnTo("serve the reader", 10*second, r.allDone)
+		r.close()
+	}
+}
+
+// TestContract_PIPE5_RepliesToAWorkerThatIsHeldUp lets a worker not run for a while to which
+// another one hands replies back: that one keeps a part of them, and the rest is left with
+// the node.
+func TestContract_PIPE5_RepliesToAWorkerThatIsHeldUp(t *testing.T) {
+	const value, requests, lent, slack = 3000, 800, 32 << 10, 128 << 10
+	for at := range 2 {
+		c := sharing(2)
+		c.Room, c.Post = 16<<10, worker.PostLimits{Letters: 1024, LentBytes: lent}
+		r := begin(t, c)
+		r.cluster.start()
+		key := keyOf("a", "k0")
+		r.cluster.owner(slotOf(key)).store.put(key, strings.Repeat("v", value))
+		reader := r.askAt(at, func(s *script) {
+			for range requests {
+				s.keyed(opGet, []string{key}, nil)
+			}
+		})
+		reader.depth = requests
+		r.turnTo("answer the first request", second, func() bool { return reader.got > 0 })
+		r.cores[at].ring.pause = pause{until: r.world.now + second}
+		peak := 0
+		for end := r.world.now + second; r.turn(end); {
+			peak = max(peak, int(r.cores[1-at].arena.UsedBytes()))
+		}
+		if peak > lent+slack {
+			t.Errorf("worker %d is held up: %d bytes are in use by the other one", at, peak)
+		}
 		r.turnTo("serve the reader", 10*second, r.allDone)
 		r.close()
 	}

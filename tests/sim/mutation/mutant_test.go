@@ -32,7 +32,8 @@ const (
 	seedsMax     = 1000 // tried before a mutant has survived
 	rareSeedsMax = 8000 // and a rare one
 	buildTimeout = 5 * time.Minute
-	runTimeout   = 2 * time.Minute // a program that hangs in one turn has been noticed, too
+	runTimeout   = 30 * time.Minute
+	runSeconds   = 120 // of processor time for seedsMax: a program that hangs in one turn has been noticed, too
 )
 
 // mutated returns the mutant's file as the mutant has it.
@@ -92,14 +93,14 @@ func (m *mutant) run(program string) (noticed string, err error) {
 	if test == "" {
 		test = "TestSeeds"
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*runTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), runTimeout)
 	defer cancel()
 	seeds := seedsMax
 	if m.rare {
 		seeds = rareSeedsMax
 	}
-	cmd := exec.CommandContext(ctx, program, "-test.v", "-test.run", "^"+test+"$", "-test.timeout", runTimeout.String(),
-		"-seeds", fmt.Sprint(seeds), "-shrink=false")
+	cmd := exec.CommandContext(ctx, "sh", "-c", fmt.Sprintf(`ulimit -t %d && exec "$0" "$@"`, runSeconds*seeds/seedsMax), program,
+		"-test.v", "-test.run", "^"+test+"$", "-test.timeout", runTimeout.String(), "-seeds", fmt.Sprint(seeds), "-shrink=false")
 	cmd.Dir = filepath.Join(root, "tests", "sim")
 	out, err := cmd.CombinedOutput()
 	if !strings.Contains(string(out), "=== RUN   "+test) {
@@ -107,6 +108,9 @@ func (m *mutant) run(program string) (noticed string, err error) {
 	}
 	if err == nil {
 		return "", nil
+	}
+	if ctx.Err() != nil {
+		return "", fmt.Errorf("%s has not ended in %s", test, runTimeout)
 	}
 	return firstFailure(string(out)), nil
 }
@@ -118,7 +122,7 @@ func firstFailure(out string) string {
 			return strings.TrimSpace(found[1] + " " + found[2])
 		}
 	}
-	return "failed without a word"
+	return "failed without a word, or has hung"
 }
 
 // try builds and runs a mutant.

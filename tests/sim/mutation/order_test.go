@@ -27,7 +27,7 @@ var orderMutants = []mutant{
 	},
 	{
 		name: "a retired connection begins no era",
-		file: "worker/retry.go",
+		file: "worker/tenure.go",
 		old:  "		w.leaveAgain(b.node)\n",
 		new:  "",
 		harm: "a read overtakes the write before it when a connection is replaced",

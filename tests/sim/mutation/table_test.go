@@ -4,4 +4,4 @@ import "slices"
 
 // mutants is every mutant there is.
 var mutants = slices.Concat(replyMutants, requestMutants, orderMutants, holdMutants, memoryMutants, socketMutants, timeMutants, largeMutants, scriptMutants,
-	wholeMutants)
+	wholeMutants, handOverMutants)

@@ -97,8 +97,8 @@ var wholeMutants = []mutant{
 	{
 		name: "long replies of several nodes are collected unseen",
 		file: "worker/large.go",
-		old:  "	if r.Owner.Kind() == kindJoin {\n		b.TakeParts()\n",
-		new:  "	if r.Owner.Kind() == kindJoin {\n		b.TakeWhole()\n",
+		old:  "	if r.Owner.Kind() == kindJoin || isLine(r.Owner) {\n		b.TakeParts()\n",
+		new:  "	if r.Owner.Kind() == kindJoin || isLine(r.Owner) {\n		b.TakeWhole()\n",
 		harm: "KEYS takes the memory of the process",
 		test: "TestCase_L04_JoinedRepliesAreBounded",
 	},
