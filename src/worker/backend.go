@@ -307,6 +307,7 @@ func (w *Worker) losePipe(b *backend, reason string) {
 	w.letGo(b, tenureEnded)
 	parting, greeted := b.Parting(), b.State() >= pipe.Ready
 	b.Close(w.Arena)
+	b.stopped = readOn // nobody shall read on any more
 	for {
 		r, sent, ok := b.Pop()
 		if !ok {
