@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"mithril/tests/harness"
 	"mithril/tools/testbed"
@@ -21,13 +22,22 @@ type writer struct {
 	conn   *testbed.Conn
 	random *rand.Rand
 	name   string
-	depth  int // requests in flight
+	pace       // how it sends
 	writes int // so far
 	keys   []key
 	errors int // replies that say that a request was not executed
 
-	rounds atomic.Int64
+	replies atomic.Int64
 }
+
+// pace is how a writer sends: depth requests are on their way, with a pause before each. With a pause it
+// still sends when a node has been slow for a while.
+type pace struct {
+	depth int
+	pause time.Duration
+}
+
+var paces = []pace{{1, 0}, {1, 0}, {8, 0}, {8, 0}, {40, 0}, {100, 0}, {2000, time.Millisecond}, {2000, 2 * time.Millisecond}}
 
 // key is what is known of a key of a writer.
 type key struct {
@@ -178,27 +188,41 @@ func (w *writer) readBoth(a, b *key, reply any) error {
 	return errors.Join(a.saw(list[0]), b.saw(list[1]))
 }
 
-// round asks depth requests at once and checks every reply.
-func (w *writer) round() error {
-	var steps []step
-	for range w.depth {
-		s := w.next()
-		steps = append(steps, s)
-		w.conn.Send(s.args...)
-	}
-	wrote := make(chan error, 1)
-	go func() { wrote <- w.conn.Flush() }()
-	for i, s := range steps {
+// run sends requests, and checks every reply, until it is told to stop. As many as the depth allows are
+// always on their way.
+func (w *writer) run(stopping *atomic.Bool) error {
+	steps := make(chan step, w.depth-1)
+	sent := make(chan error, 1)
+	go func() {
+		defer close(steps)
+		for !stopping.Load() {
+			time.Sleep(w.pause)
+			s := w.next()
+			steps <- s
+			w.conn.Send(s.args...)
+			if err := w.conn.Flush(); err != nil {
+				sent <- err
+				return
+			}
+		}
+		sent <- nil
+	}()
+	var wrong error
+	for s := range steps {
+		if wrong != nil {
+			continue
+		}
 		reply, err := w.conn.Receive()
 		if err == nil {
 			err = s.check(reply)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: reply %d of %d, to %.60v: %w", w.name, i, len(steps), s.args, err)
+			stopping.Store(true)
+			wrong = fmt.Errorf("%s, after %d replies, %.60v: %w", w.name, w.replies.Load(), s.args, err)
 		}
+		w.replies.Add(1)
 	}
-	w.rounds.Add(1)
-	return <-wrote
+	return errors.Join(wrong, <-sent)
 }
 
 // TestContract_PIPE4_Order: what a client has asked of a slot takes effect in the order in which it
@@ -210,8 +234,9 @@ func TestContract_PIPE4_Order(t *testing.T) {
 		var stopping atomic.Bool
 		var running sync.WaitGroup
 		var writers []*writer
-		for i, depth := range []int{1, 1, 8, 8, 40, 100} {
-			w := &writer{conn: e.Proxy.Dial(t), random: rand.New(rand.NewPCG(uint64(i), 4)), name: fmt.Sprintf("client %d", i), depth: depth}
+		p := e.Start(t, harness.Options{Args: []string{"--topology-refresh-secs", "1"}})
+		for i, pace := range paces {
+			w := &writer{conn: p.Dial(t), random: rand.New(rand.NewPCG(uint64(i), 4)), name: fmt.Sprintf("client %d", i), pace: pace}
 			w.conn.SetTimeout(3 * harness.Patience)
 			for _, number := range slots {
 				for k := range 2 {
@@ -220,14 +245,12 @@ func TestContract_PIPE4_Order(t *testing.T) {
 			}
 			writers = append(writers, w)
 			running.Go(func() {
-				for !stopping.Load() && !t.Failed() {
-					if err := w.round(); err != nil {
-						t.Error(err)
-					}
+				if err := w.run(&stopping); err != nil {
+					t.Error(err)
 				}
 			})
 		}
-		err := disturb(t, e, writers, slots)
+		err := disturb(t, e, p, writers, slots)
 		stopping.Store(true)
 		running.Wait()
 		if err != nil {
@@ -246,12 +269,15 @@ func TestContract_PIPE4_Order(t *testing.T) {
 
 // disturb moves slots there and back and lets a replica take over, and between two changes lets the
 // writers go on.
-func disturb(t *testing.T, e *harness.Env, writers []*writer, slots []int) error {
+func disturb(t *testing.T, e *harness.Env, p *harness.Proxy, writers []*writer, slots []int) error {
 	t.Helper()
 	moves := []testbed.Move{{Slot: slots[0], From: 0, To: 1}, {Slot: slots[2], From: 1, To: 2}, {Slot: slots[0], From: 1, To: 0}, {Slot: slots[2], From: 2, To: 1}}
 	for i, move := range moves {
 		move.Batch = 8
 		move.Hook = func(step testbed.MoveStep) error {
+			if i == 0 && step == testbed.MoveTargetOwns {
+				holdSource(t, e, p, slots[0])
+			}
 			if step == testbed.MoveBatch || step == testbed.MoveTargetOwns {
 				goOn(t, writers)
 			}
@@ -277,14 +303,32 @@ func disturb(t *testing.T, e *harness.Env, writers []*writer, slots []int) error
 	return nil
 }
 
-// goOn waits until every writer has got on by a round.
+// holdSource stops the node that a slot has left until the proxy knows of the new one: what is on its way to
+// the old one is late then, and must not be overtaken.
+func holdSource(t *testing.T, e *harness.Env, p *harness.Proxy, slot int) {
+	t.Helper()
+	resume := stop(t, e.Cluster, 0)
+	defer resume()
+	harness.Eventually(t, harness.Patience, "the proxy to learn where the slot is", func() error {
+		c, err := testbed.Dial(p.Addr) // another one each time: a request to the old node would not come back
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		c.SetTimeout(unchanged)
+		_, err = c.Do("EXISTS", tag(slot))
+		return err
+	})
+}
+
+// goOn waits until every writer has had replies to what it has sent since, or to many more.
 func goOn(t *testing.T, writers []*writer) {
 	t.Helper()
 	for _, w := range writers {
-		before := w.rounds.Load()
+		goal := w.replies.Load() + min(2*int64(w.depth), 60)
 		harness.Eventually(t, 3*harness.Patience, w.name+" to go on", func() error {
-			if w.rounds.Load() == before && !t.Failed() {
-				return errors.New("it does not")
+			if n := w.replies.Load(); n < goal && !t.Failed() {
+				return fmt.Errorf("%d replies, want %d", n, goal)
 			}
 			return nil
 		})
