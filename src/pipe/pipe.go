@@ -91,6 +91,7 @@ type Pipe struct {
 	head    uint32
 	tail    uint32
 	unsent  uint32 // newest entries that have not been handed to the ring
+	relayed uint32 // entries that are somebody else's; see relay.go
 	pending int    // bytes of the frames in queue
 	begun   bool   // the newest request is not whole yet: Extend goes on with it
 }
@@ -110,12 +111,13 @@ func (p *Pipe) Takes() bool { return p.state < Closed }
 // Len is how many requests are unanswered.
 func (p *Pipe) Len() int { return int(p.tail - p.head) }
 
-// Full says that the pipe takes no further request for now.
-func (p *Pipe) Full() bool { return p.tail-p.head >= p.most || p.pending >= p.mostBytes }
+// Full says that the pipe takes no further request for now. What is relayed does not count:
+// whose it is has a limit of its own.
+func (p *Pipe) Full() bool { return p.tail-p.head-p.relayed >= p.most || p.pending >= p.mostBytes }
 
 // HalfEmpty says that a pipe that was Full has drained enough to go on.
 func (p *Pipe) HalfEmpty() bool {
-	return p.tail-p.head <= p.most/2 && p.pending <= p.mostBytes/2
+	return p.tail-p.head-p.relayed <= p.most/2 && p.pending <= p.mostBytes/2
 }
 
 // Replies counts the requests that have been answered, and wraps around.
@@ -262,8 +264,16 @@ func (p *Pipe) Pop() (r Request, sent, ok bool) {
 	if p.begun && p.tail-p.head == 1 {
 		sent = false // without its end no node executes it
 	}
+	return p.pop().Request, sent, true
+}
+
+// pop takes the oldest request out of the queue.
+func (p *Pipe) pop() *entry {
 	e := p.oldest()
 	p.head++
 	p.pending -= int(e.Frame.Len)
-	return e.Request, sent, true
+	if e.Frame.Block == buf.NoBlock {
+		p.relayed--
+	}
+	return e
 }

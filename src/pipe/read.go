@@ -88,8 +88,7 @@ func (p *Pipe) Next(a *buf.Arena, r *Reply) (got Progress, reason string) {
 			p.in.Consume(a, n)
 			continue
 		}
-		p.head++
-		p.pending -= int(e.Frame.Len)
+		p.pop()
 		p.shown = n
 		got = Got
 		if p.intake == intakeParted {

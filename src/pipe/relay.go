@@ -9,12 +9,14 @@ import (
 // handed over, and what comes in is handed over too. The one who has the connection relays:
 // its pipe carries requests of which it knows no more than how many replies they bring.
 
-// Join makes a new pipe Ready on a connection that somebody else has opened and greeted. The
-// connection has parts such pipes: each holds its part of what a pipe may hold.
-func (p *Pipe) Join(parts int) {
+// Share makes a new pipe hold one of so many parts of what a pipe may hold: the others are held
+// by those whose requests go over the same connection.
+func (p *Pipe) Share(parts int) {
 	p.most, p.mostBytes = max(p.most/uint32(parts), 1), p.mostBytes/parts
-	p.become(Ready)
 }
+
+// Join makes a new pipe Ready on a connection that somebody else has opened and greeted.
+func (p *Pipe) Join() { p.become(Ready) }
 
 // Owed is how many replies the requests bring that have not been handed over: one for each,
 // and one for each command that precedes it in its group.
@@ -76,5 +78,6 @@ func (p *Pipe) Relay(a *buf.Arena, now int64, owner ring.Token, parts *buf.Gathe
 	for range replies {
 		p.enqueue(&r, 0, now)
 	}
+	p.relayed += replies
 	return true
 }

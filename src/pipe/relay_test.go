@@ -13,7 +13,8 @@ import (
 // joined is a pipe on somebody else's connection, which four share.
 func joined(t testing.TB) *rig {
 	r := newRig(t, Key{})
-	r.p.Join(4)
+	r.p.Share(4)
+	r.p.Join()
 	return r
 }
 
@@ -47,6 +48,33 @@ func TestAJoinedPipeHoldsItsPart(t *testing.T) {
 	}
 	if !r.p.Full() {
 		t.Fatal("not full")
+	}
+	r.close()
+}
+
+// TestRelayedRequestsTakeNoRoom of the one who has the connection.
+func TestRelayedRequestsTakeNoRoom(t *testing.T) {
+	r := newRig(t, Key{}).ready()
+	var none buf.Gather
+	if !r.p.Relay(r.a, 1, ring.Token(1), &none, []byte("many"), PendingMax) {
+		t.Fatal("no memory")
+	}
+	if r.p.Full() || !r.p.HalfEmpty() || r.p.Len() != PendingMax {
+		t.Fatalf("full %v, half empty %v with %d of another's", r.p.Full(), r.p.HalfEmpty(), r.p.Len())
+	}
+	for i := range PendingMax {
+		r.push(i, false, "GET", "a")
+	}
+	if !r.p.Full() {
+		t.Fatal("not full of its own")
+	}
+	r.sent()
+	for range PendingMax {
+		r.node("+x\r\n")
+		r.takeAny()
+	}
+	if !r.p.Full() {
+		t.Fatal("replies to another have made room")
 	}
 	r.close()
 }

@@ -30,6 +30,7 @@ type backend struct {
 	patience   int64        // how long others may yet wait for a slow client, ns
 	stoppedAt  int64        // when stopped, ns
 	waiters    []ring.Token // sessions held until there is room
+	woken      uint32       // times that they were woken
 
 	far    *peer  // the worker that has the connection, nil if this one does; see far.go
 	handed handed // far: what the keeper has to do
@@ -72,7 +73,11 @@ func (w *Worker) openFor(n *node, key pipe.Key) *backend {
 	case keeper != nil:
 		return w.join(n, key, keeper)
 	}
-	return w.dial(n, key)
+	b := w.dial(n, key)
+	if w.Sharing == SharedPipes {
+		b.Share(w.workers())
+	}
+	return b
 }
 
 // newBackend makes a pipe to n whose connection is not there yet.
@@ -354,7 +359,9 @@ func (w *Worker) pipeFailed(b *backend, reason string) {
 
 // wakeWaiters lets the sessions go on that wait for room in b.
 func (w *Worker) wakeWaiters(b *backend) {
-	for _, t := range b.waiters {
+	for i := range b.waiters {
+		// Each is the first once: those who come first may leave no room for others.
+		t := b.waiters[(int(b.woken)+i)%len(b.waiters)]
 		if c := w.clients.get(t); c != nil && c.waitsOn == b.end.token {
 			c.waitsOn = 0
 			c.PipeHasRoom()
@@ -365,6 +372,7 @@ func (w *Worker) wakeWaiters(b *backend) {
 		}
 	}
 	b.waiters = b.waiters[:0]
+	b.woken++
 }
 
 func (w *Worker) freePipe(b *backend) {
@@ -385,6 +393,9 @@ func (w *Worker) push(b *backend, r *pipe.Request, before pipe.Prefix) {
 	}
 	if b.Push(w.Arena, w.now, r, before) {
 		w.inFlight++
+		if b.stopped != readOn {
+			w.waitBehind(b)
+		}
 		w.touchPipe(b)
 		return
 	}

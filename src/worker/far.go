@@ -68,7 +68,8 @@ func (w *Worker) join(n *node, key pipe.Key, p *peer) *backend {
 	b.far = p
 	b.end.become(endOpen)
 	b.end.recv = recvOver // nothing is received on a socket
-	b.Join(len(w.peers))
+	b.Share(len(w.peers))
+	b.Join()
 	w.fars++
 	p.tell(letter{kind: letterOpen, token: b.end.token, data: where})
 	return b
@@ -230,7 +231,8 @@ func (w *Worker) farHurried(l *letter) {
 	if b == nil {
 		return
 	}
-	if b.patience = 0; b.stopped == stoppedSlow {
+	b.others, b.patience = true, 0
+	if b.stopped == stoppedSlow {
 		w.readOnAgain(b)
 	}
 }

@@ -246,7 +246,10 @@ func (w *Worker) deliverPart(b *backend, r *pipe.Reply, last bool) {
 	if c.download != 0 {
 		w.bulk = true
 	}
-	if c.download == 0 || c.leaving() <= w.StreamWindow || c.Done() || b.others && b.patience <= 0 {
+	if c.download == 0 || c.leaving() <= w.StreamWindow || c.Done() {
+		return
+	}
+	if b.others = b.others || b.OthersBehind(); b.others && b.patience <= 0 {
 		return
 	}
 	w.stopReading(b, stoppedSlow)
@@ -259,6 +262,16 @@ func (w *Worker) deliverPart(b *backend, r *pipe.Reply, last bool) {
 // their large replies slowly. After that these replies are kept for them, as far as the
 // output limits go.
 const patience = second
+
+// waitBehind notes that a request waits behind a reply that is not read now, because its client
+// is slow.
+func (w *Worker) waitBehind(b *backend) {
+	if b.others || b.stopped != stoppedSlow && b.stopped != stoppedFar {
+		return
+	}
+	b.others, b.stoppedAt = true, w.now
+	w.timers.Arm(w.now+max(b.patience, 0), timerPatience|pipePayload(b.end.token))
+}
 
 // patienceOver lets a pipe go on on which others have waited long enough.
 func (w *Worker) patienceOver(t ring.Token) {

@@ -65,6 +65,9 @@ func (w *Worker) relay(p *peer, l *letter) {
 		return
 	}
 	w.inFlight += int(l.n)
+	if b.stopped != readOn {
+		w.waitBehind(b)
+	}
 	w.touchPipe(b)
 }
 

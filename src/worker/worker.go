@@ -239,14 +239,13 @@ func (w *Worker) Turn() {
 	if len(w.askers) > 0 {
 		w.askNext()
 	}
-	for len(w.ready) > 0 {
-		t := w.ready[len(w.ready)-1]
-		w.ready = w.ready[:len(w.ready)-1]
-		if c := w.clients.get(t); c != nil {
+	for i := 0; i < len(w.ready); i++ { // others may join them meanwhile
+		if c := w.clients.get(w.ready[i]); c != nil {
 			c.ready = false
 			w.feed(c)
 		}
 	}
+	w.ready = w.ready[:0]
 	if len(w.early) > 0 {
 		w.decideEarly()
 	}
