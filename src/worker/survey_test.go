@@ -168,3 +168,16 @@ func TestContract_OBS2_SurveyAlone(t *testing.T) {
 		t.Errorf("%d surveys, name %q, reply %q", here.surveys, c.Name(), here.heard(c))
 	}
 }
+
+// TestContract_OBS1_SnapshotOfTheMoment: what a worker tells of the last second and of its memory.
+func TestContract_OBS1_SnapshotOfTheMoment(t *testing.T) {
+	here := newBureau(t, 1)[0]
+	c := here.visitor()
+	here.says(t, c, []string{"PING"}, []string{"TIME"}, []string{"NONESUCH"}, setName)
+	for _, want := range []uint64{0, 3, 0} {
+		if got := here.Snapshot(); got.Rate != want || got.Clients != 1 || got.Blocks != here.Arena.UsedBytes() || got.Blocks == 0 {
+			t.Errorf("%+v, want %d commands in the last second", got, want)
+		}
+		here.sweep()
+	}
+}

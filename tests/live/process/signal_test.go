@@ -141,3 +141,44 @@ func read(t *testing.T, path string) string {
 	}
 	return string(text)
 }
+
+// TestContract_CONF4_ListsWhileItStops: clients that ask all workers for what they know, while one after the other has no
+// clients any more, are served until the time is up, and nobody waits for an answer that does not come.
+func TestContract_CONF4_ListsWhileItStops(t *testing.T) {
+	const clients = 12
+	eachEngineWithCluster(t, func(t *testing.T, e *harness.Env) {
+		p := e.Start(t, harness.Options{Workers: 4, Args: []string{"--shutdown-timeout-secs", "1"}})
+		results := make(chan error, clients)
+		leaves := make(chan struct{})
+		for i := range clients {
+			c := p.Dial(t)
+			go func() {
+				for {
+					_, err := c.Pipeline([]any{"CLIENT", "LIST"}, []any{"INFO"}, []any{"PING"})
+					select {
+					case <-leaves:
+						if i > 0 {
+							c.Close()
+							results <- err
+							return
+						}
+					default:
+					}
+					if err != nil {
+						results <- nil // the time is up
+						return
+					}
+				}
+			}()
+		}
+		signal(t, p, syscall.SIGTERM)
+		awaitRefusal(t, p)
+		close(leaves)
+		for range clients {
+			if err := <-results; err != nil {
+				t.Errorf("while it stops: %v", err)
+			}
+		}
+		wantExit(t, p)
+	})
+}
