@@ -112,12 +112,15 @@ func (w *Worker) waitToAsk(c *client) {
 // askNext lets as many of those go on that wait to ask as may.
 func (w *Worker) askNext() {
 	for may := SurveysMax - w.surveys; may > 0 && len(w.askers) > 0; w.askers = w.askers[1:] {
-		t := w.askers[0]
-		if c := w.clients.get(t); c != nil && !c.ready {
-			c.PipeHasRoom()
+		c := w.clients.get(w.askers[0])
+		if c == nil {
+			continue
+		}
+		may--
+		c.PipeHasRoom()
+		if !c.ready {
 			c.ready = true
-			w.ready = append(w.ready, t)
-			may--
+			w.ready = append(w.ready, c.Token)
 		}
 	}
 }

@@ -32,7 +32,6 @@ var siblings = map[string][]string{
 	"asm/crc16": {"asm/cpu"},
 	"src/buf":   {"src/invariant"},
 	"src/conf":  {"src/command"},
-	"src/admin": {"src/session"},
 	"src/proxy": {"src/refresher", "src/sys"},
 }
 
