@@ -9,10 +9,10 @@ import (
 // handed over, and what comes in is handed over too. The one who has the connection relays:
 // its pipe carries requests of which it knows no more than how many replies they bring.
 
-// Share makes a new pipe hold one of so many parts of what a pipe may hold: the others are held
-// by those whose requests go over the same connection.
+// Share makes a pipe hold one of so many parts of what a pipe may hold: the others are held by
+// those whose requests go over the same connection.
 func (p *Pipe) Share(parts int) {
-	p.most, p.mostBytes = max(p.most/uint32(parts), 1), p.mostBytes/parts
+	p.most, p.mostBytes = max(PendingMax/uint32(parts), 1), PendingBytesMax/parts
 }
 
 // Join makes a new pipe Ready on a connection that somebody else has opened and greeted.

@@ -51,10 +51,14 @@ func (w *Worker) pipeFor(n *node, key pipe.Key) *backend {
 		return b
 	}
 	b := w.openFor(n, key)
-	if b != nil {
-		w.become(b, tenureShared)
-		n.bind(b)
+	if b == nil {
+		return nil
 	}
+	if w.Sharing == SharedPipes {
+		b.Share(w.workers())
+	}
+	w.become(b, tenureShared)
+	n.bind(b)
 	return b
 }
 
@@ -73,11 +77,7 @@ func (w *Worker) openFor(n *node, key pipe.Key) *backend {
 	case keeper != nil:
 		return w.join(n, key, keeper)
 	}
-	b := w.dial(n, key)
-	if w.Sharing == SharedPipes {
-		b.Share(w.workers())
-	}
-	return b
+	return w.dial(n, key)
 }
 
 // newBackend makes a pipe to n whose connection is not there yet.

@@ -68,7 +68,6 @@ func (w *Worker) join(n *node, key pipe.Key, p *peer) *backend {
 	b.far = p
 	b.end.become(endOpen)
 	b.end.recv = recvOver // nothing is received on a socket
-	b.Share(len(w.peers))
 	b.Join()
 	w.fars++
 	p.tell(letter{kind: letterOpen, token: b.end.token, data: where})

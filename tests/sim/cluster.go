@@ -224,9 +224,6 @@ func (k *cluster) failed(r *Ring, addr netip.AddrPort, took int64) {
 	}
 }
 
-// wish is the worker's wish for a new map.
-func (k *cluster) wish() { k.fetch() }
-
 // fetch asks some node for its map and publishes it later.
 func (k *cluster) fetch() {
 	if k.fetching {

@@ -61,6 +61,7 @@ type Faults struct {
 	Stale        float64 // an event comes for a socket closed before
 	Wake         float64 // a wait ends for nothing
 	SlowTurn     float64 // a turn takes long
+	HeldUp       float64 // the others run on in the middle of a turn
 	Descriptors  float64 // accepting ends for want of descriptors
 	NodeReset    float64 // a node breaks all its connections and refuses new ones for a while
 	NodeStall    float64 // a node does nothing for a while
@@ -106,7 +107,7 @@ func (f *Faults) list() []fault {
 		{"migrate", &f.Migrate, 1}, {"late-import", &f.LateImport, 1},
 		{"refresh", &f.Refresh, 1}, {"late-map", &f.LateMap, 1}, {"abort", &f.Abort, 0.4}, {"slow-reader", &f.SlowReader, 0.3},
 		{"bytewise-send", &f.BytewiseSend, 0.3}, {"malformed", &f.Malformed, 0.4}, {"silence", &f.Silence, 0.3},
-		{"big-cursor", &f.BigCursor, 0.3}, {"slow-turn", &f.SlowTurn, 0.1},
+		{"big-cursor", &f.BigCursor, 0.3}, {"slow-turn", &f.SlowTurn, 0.1}, {"held-up", &f.HeldUp, 0.2},
 	}
 }
 
@@ -176,7 +177,7 @@ func NewConfig(seed uint64) Config {
 	c.Shared = rng.IntN(3) > 0
 	c.Place = []worker.Placement{worker.WhereAccepted, worker.LeastLoaded, worker.LeastLoaded, worker.RoundRobin}[rng.IntN(4)]
 	if rng.IntN(2) == 0 {
-		c.Post = worker.PostLimits{Letters: pick(8, 16, 64), LentBytes: pick(100, 2000, 50_000)}
+		c.Post = worker.PostLimits{Letters: pick(2, 4, 16, 64), LentBytes: pick(100, 2000, 50_000)}
 	}
 	return c
 }

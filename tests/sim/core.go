@@ -10,6 +10,7 @@ import (
 	"mithril/src/buf"
 	"mithril/src/ring"
 	"mithril/src/stats"
+	"mithril/src/topology"
 	"mithril/src/worker"
 )
 
@@ -70,6 +71,30 @@ func (c *core) turn() {
 	w.actor = c.ring.number + 1
 	c.resume()
 	w.actor = 0
+}
+
+// holdUp lets the others run on in the middle of a turn, as threads do: what they do
+// meanwhile comes between any two steps of the worker.
+func (r *Ring) holdUp() {
+	if w := r.world; w.chance(r.faults.HeldUp) {
+		r.pass(w.now + w.between(0, 100*microsecond))
+	}
+}
+
+// topology is worker.Options.Topology, which is called at the beginning of each turn.
+func (c *core) topology(k *cluster) func() *topology.Snapshot {
+	return func() *topology.Snapshot {
+		c.ring.holdUp()
+		return k.published
+	}
+}
+
+// wish is worker.Options.Wish, which is called anywhere in a turn.
+func (c *core) wish(k *cluster) func() {
+	return func() {
+		c.ring.holdUp()
+		k.fetch()
+	}
 }
 
 // turn lets a worker whose pause is over go on. While there is none it lets time pass, up to

@@ -14,7 +14,8 @@
 // There are one to four workers, each on a coroutine of its own. A worker goes on when its wait
 // is over; which of them does when several can is drawn from the seed, and time passes when
 // none can. A turn takes no time itself: that passes before the ring looks for events, so
-// that the turns of different workers come in any order.
+// that the turns of different workers come in any order. One of the faults lets the others
+// run on in the middle of a turn.
 //
 // Each request carries its own number in its keys ("{a}k1#7.12.0": item 0 of request 12
 // of session 7). Nodes strip it from the key and note the execution under it, so that

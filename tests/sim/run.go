@@ -152,7 +152,7 @@ func (r *run) options(on *core) worker.Options {
 		Commands: func() *command.Table { return command.ForEngine(topology.EngineRedis, 7, 0) },
 		Lanes:    c.Lanes, BatchWindow: c.BatchWindow, BackendTimeout: c.Timeout, IdleTimeout: c.Idle,
 		MaxRedirects: maxRedirects, PrivateMax: c.Private, MaxClients: int64(c.Sessions + c.probes() + 1),
-		Topology: func() *topology.Snapshot { return r.cluster.published }, Wish: r.cluster.wish, Resolve: r.cluster.resolve,
+		Topology: on.topology(r.cluster), Wish: on.wish(r.cluster), Resolve: r.cluster.resolve,
 		Admin: &admin.Server{}, Rand: rand.New(rand.NewPCG(c.Seed, 0x776f726b+uint64(on.ring.number))),
 	}
 	if on.server != nil {

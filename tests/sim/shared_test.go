@@ -102,7 +102,7 @@ func TestContract_PIPE5_SlowReaderOfAnotherWorker(t *testing.T) {
 		reader := r.askAt(at, func(s *script) { s.keyed(opGet, []string{key}, nil) })
 		reader.deaf, reader.rushing = true, false
 		peak := 0
-		for end := r.world.now + second; r.turn(end); {
+		for end := r.world.now + second/10; r.turn(end); {
 			peak = max(peak, r.used())
 		}
 		if peak > bound {
@@ -128,7 +128,7 @@ func TestContract_PIPE5_SlowReaderOfAnotherWorker(t *testing.T) {
 // another one hands replies back: that one keeps a part of them, and the rest is left with
 // the node.
 func TestContract_PIPE5_RepliesToAWorkerThatIsHeldUp(t *testing.T) {
-	const value, requests, lent, slack = 3000, 800, 32 << 10, 128 << 10
+	const value, requests, lent, slack = 3000, 2000, 32 << 10, 128 << 10
 	for at := range 2 {
 		c := sharing(2)
 		c.Room, c.Post = 16<<10, worker.PostLimits{Letters: 1024, LentBytes: lent}
@@ -142,7 +142,7 @@ func TestContract_PIPE5_RepliesToAWorkerThatIsHeldUp(t *testing.T) {
 			}
 		})
 		reader.depth = requests
-		r.turnTo("answer the first request", second, func() bool { return reader.got > 0 })
+		r.turnTo("give the reader credit", second, func() bool { return reader.got > requests/2 })
 		r.cores[at].ring.pause = pause{until: r.world.now + second}
 		peak := 0
 		for end := r.world.now + second; r.turn(end); {

@@ -201,6 +201,14 @@ var handOverMutants = []mutant{
 		rare: true,
 	},
 	{
+		name: "a pipe that was lost while it was stopped is read on",
+		file: "worker/backend.go",
+		old:  "	b.stopped = readOn // nobody shall read on any more\n",
+		new:  "",
+		harm: "the process ends when a node breaks a connection under load",
+		rare: true,
+	},
+	{
 		name: "what waits for others is not sent when the reply in front of it is there",
 		file: "worker/backend.go",
 		old:  "	if len(b.lines) > 0 && b.MaySend() {\n		w.touchPipe(b) // what waits may be worth a send by now\n	}\n",
