@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"mithril/tools/testbed"
 )
 
 // Layout is how many workers a proxy has and how they share connections to nodes.
@@ -59,4 +61,15 @@ func EachLayout(t *testing.T, test func(t *testing.T, engine string, l Layout)) 
 			}
 		}
 	}
+}
+
+// EachProxy is EachLayout with a proxy of its own for each subtest, in front of a Valkey cluster.
+func EachProxy(t *testing.T, options Options, test func(t *testing.T, e *Env, p *Proxy)) {
+	t.Helper()
+	EachLayout(t, func(t *testing.T, engine string, l Layout) {
+		One(t, testbed.Valkey91, engine, func(t *testing.T, e *Env) {
+			e.Layout = l
+			test(t, e, e.Start(t, options))
+		})
+	})
 }

@@ -110,7 +110,7 @@ func TestCase_L02_MemoryAfterABurst(t *testing.T) {
 	)
 	clients := harness.Size(300, 10_000)
 	want := string(bulk(long(mb)))
-	eachLayout(t, []string{"--maxclients", fmt.Sprint(clients + 100)}, func(t *testing.T, e *harness.Env, p *harness.Proxy) {
+	harness.EachProxy(t, harness.Options{Args: []string{"--maxclients", fmt.Sprint(clients + 100)}}, func(t *testing.T, e *harness.Env, p *harness.Proxy) {
 		mustDo(t, p.Dial(t), "SET", "big", long(mb))
 		before := p.RSS()
 		reply := make([]byte, len(want))

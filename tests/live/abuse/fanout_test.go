@@ -99,7 +99,7 @@ func TestCase_L03_SplitsLeaveNothing(t *testing.T) {
 	requests := harness.Size(30_000, 20_000_000/len(harness.Layouts))
 	// What each visit leaves in the heap is collected when that has grown to 16 MB.
 	grownMost := int64(harness.Size(2*mb, 24*mb))
-	eachLayout(t, nil, func(t *testing.T, e *harness.Env, p *harness.Proxy) {
+	harness.EachProxy(t, harness.Options{}, func(t *testing.T, e *harness.Env, p *harness.Proxy) {
 		s := &splits{conn: p.Dial(t)}
 		mustDo(t, s.conn, "RPUSH", "split list", "of the wrong type")
 		s.run(t, p, requests/3)

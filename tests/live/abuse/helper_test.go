@@ -28,16 +28,6 @@ func eachEngine(t *testing.T, args []string, test func(t *testing.T, e *harness.
 	})
 }
 
-// eachLayout is eachEngine with every layout.
-func eachLayout(t *testing.T, args []string, test func(t *testing.T, e *harness.Env, p *harness.Proxy)) {
-	t.Helper()
-	harness.EachLayout(t, func(t *testing.T, engine string, l harness.Layout) {
-		harness.One(t, testbed.Valkey91, engine, func(t *testing.T, e *harness.Env) {
-			test(t, e, e.Start(t, harness.Options{Workers: l.Workers, Sharding: l.Sharding, Args: args}))
-		})
-	})
-}
-
 // mustDo is Do for commands that must succeed.
 func mustDo(t *testing.T, c *testbed.Conn, args ...any) any {
 	t.Helper()

@@ -49,51 +49,55 @@ func fillForGreedy(t *testing.T, c *testbed.Conn) {
 	}
 }
 
+// outputLimit is client-output-buffer-limit normal, and how it shows that it is reached.
+type outputLimit struct {
+	name   string
+	values []string
+	most   int64 // bytes
+	await  func(t *testing.T, m *meter, g greed)
+}
+
 // TestContract_PIPE5_OutputLimit: a client that does not read cannot make the proxy hold more than its
 // output limit, whatever kinds of replies it asks for. At the soft limit it is not read any further, at the
 // hard one it is closed; and nobody else is.
 func TestContract_PIPE5_OutputLimit(t *testing.T) {
-	limits := []struct {
-		name   string
-		values []string
-		most   int64
-		await  func(t *testing.T, p *harness.Proxy, m *meter, g greed)
-	}{
+	for _, limit := range []outputLimit{
 		{"soft", []string{"1gb", fmt.Sprint(outputSoft), "3600"}, outputSoft, awaitHeld},
 		{"hard", []string{fmt.Sprint(outputHard), "0", "0"}, outputHard, awaitClosed},
-	}
-	for _, limit := range limits {
+	} {
 		t.Run(limit.name, func(t *testing.T) {
-			harness.EachLayout(t, func(t *testing.T, engine string, l harness.Layout) {
-				harness.One(t, testbed.Valkey91, engine, func(t *testing.T, e *harness.Env) {
-					p := e.Start(t, harness.Options{
-						Workers: l.Workers, Sharding: l.Sharding, Args: append([]string{"--client-output-buffer-limit", "normal"}, limit.values...),
-					})
-					other := p.Dial(t)
-					fillForGreedy(t, other)
-					for _, g := range greedy {
-						c := g.dial(t, p)
-						m, before := newMeter(t, p), p.RSS()
-						wrote := make(chan error, 1)
-						go func() { wrote <- c.Write(bytes.Repeat(testbed.AppendCommand(nil, g.args...), g.times)) }()
-						limit.await(t, p, m, g)
-						if got := harness.MustDo(t, other, "EXISTS", "{a}small", "{b}small", "{c}small"); got != int64(3) {
-							t.Errorf("%s: another client's EXISTS: %v", g.name, got)
-						}
-						if grown := p.RSS() - before; grown > limit.most+outputSlack {
-							t.Errorf("%s: the proxy has grown by %d KB, the limit is %d KB", g.name, grown>>10, limit.most>>10)
-						}
-						c.Close()
-						<-wrote
-					}
-				})
+			options := harness.Options{Args: append([]string{"--client-output-buffer-limit", "normal"}, limit.values...)}
+			harness.EachProxy(t, options, func(t *testing.T, e *harness.Env, p *harness.Proxy) {
+				other := p.Dial(t)
+				fillForGreedy(t, other)
+				for _, g := range greedy {
+					g.ask(t, p, limit, other)
+				}
 			})
 		})
 	}
 }
 
+// ask asks, waits until the limit is reached and looks at the memory that it has taken.
+func (g greed) ask(t *testing.T, p *harness.Proxy, limit outputLimit, other *testbed.Conn) {
+	t.Helper()
+	c := g.dial(t, p)
+	m, before := newMeter(t, p), p.RSS()
+	wrote := make(chan error, 1)
+	go func() { wrote <- c.Write(bytes.Repeat(testbed.AppendCommand(nil, g.args...), g.times)) }()
+	limit.await(t, m, g)
+	if got := harness.MustDo(t, other, "EXISTS", "{a}small", "{b}small", "{c}small"); got != int64(3) {
+		t.Errorf("%s: another client's EXISTS: %v", g.name, got)
+	}
+	if grown := p.RSS() - before; grown > limit.most+outputSlack {
+		t.Errorf("%s: the proxy has grown by %d KB, the limit is %d KB", g.name, grown>>10, limit.most>>10)
+	}
+	c.Close()
+	<-wrote // it cannot have been taken whole
+}
+
 // dial connects as a client that has had the replies it is trusted for, and has little room for others.
-func (g *greed) dial(t *testing.T, p *harness.Proxy) *testbed.Conn {
+func (g greed) dial(t *testing.T, p *harness.Proxy) *testbed.Conn {
 	t.Helper()
 	const together, room = 1000, 64 << 10
 	c := p.Dial(t)
@@ -110,7 +114,7 @@ func (g *greed) dial(t *testing.T, p *harness.Proxy) *testbed.Conn {
 }
 
 // awaitHeld waits until a client is not read any further.
-func awaitHeld(t *testing.T, _ *harness.Proxy, m *meter, g greed) {
+func awaitHeld(t *testing.T, m *meter, g greed) {
 	t.Helper()
 	if taken := m.settles(t); taken >= g.times {
 		t.Errorf("%s: all of %d requests were taken", g.name, taken)
@@ -118,7 +122,7 @@ func awaitHeld(t *testing.T, _ *harness.Proxy, m *meter, g greed) {
 }
 
 // awaitClosed waits until the proxy says that it has closed another client.
-func awaitClosed(t *testing.T, p *harness.Proxy, m *meter, g greed) {
+func awaitClosed(t *testing.T, m *meter, g greed) {
 	t.Helper()
 	harness.Eventually(t, 3*harness.Patience, "the client to be closed", func() error {
 		if n := infoNumber(t, m.conn, "client_output_buffer_limit_disconnections"); n != g.closed {

@@ -15,32 +15,30 @@ import (
 // clients come.
 func TestContract_PIPE1_ConnectionsOfWorkers(t *testing.T) {
 	const lanes = 3
-	harness.EachLayout(t, func(t *testing.T, engine string, l harness.Layout) {
-		harness.One(t, testbed.Valkey91, engine, func(t *testing.T, e *harness.Env) {
-			p := e.Start(t, harness.Options{Workers: l.Workers, Sharding: l.Sharding, Args: []string{"--backend-conns", fmt.Sprint(lanes)}})
-			for protocols, proto := range []int{2, 3} {
-				// So many that each connection of each worker has some.
-				for range 40 * l.Workers {
-					c := p.DialProto(t, proto)
-					for _, number := range slotOfShard {
-						harness.MustDo(t, c, "SET", tag(number), "v")
-					}
-				}
-				want := (protocols + 1) * lanes * l.Workers
-				if l.Sharding == "yes" {
-					want = protocols + 1
-				}
-				for shard := range slotOfShard {
-					n, err := e.Cluster.Primary(shard)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if got := connectionsTo(t, testbed.MustDial(t, n.Addr()), p); got != want {
-						t.Errorf("RESP%d: node %d has %d connections, want %d", proto, n.Index, got, want)
-					}
+	options := harness.Options{Args: []string{"--backend-conns", fmt.Sprint(lanes)}}
+	harness.EachProxy(t, options, func(t *testing.T, e *harness.Env, p *harness.Proxy) {
+		for protocols, proto := range []int{2, 3} {
+			// So many that each connection of each worker has some.
+			for range 40 * e.Layout.Workers {
+				c := p.DialProto(t, proto)
+				for _, number := range slotOfShard {
+					harness.MustDo(t, c, "SET", tag(number), "v")
 				}
 			}
-		})
+			want := (protocols + 1) * lanes * e.Layout.Workers
+			if e.Layout.Sharding == "yes" {
+				want = protocols + 1
+			}
+			for shard := range slotOfShard {
+				n, err := e.Cluster.Primary(shard)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := connectionsTo(t, testbed.MustDial(t, n.Addr()), p); got != want {
+					t.Errorf("RESP%d: node %d has %d connections, want %d", proto, n.Index, got, want)
+				}
+			}
+		}
 	})
 }
 
@@ -52,55 +50,52 @@ func TestCase_I09_PortsAreNotUsedUp(t *testing.T) {
 		largeBytes = 300 << 10 // of a request that does not share its connection
 	)
 	rounds := harness.Size(25, 2000)
-	harness.EachLayout(t, func(t *testing.T, engine string, l harness.Layout) {
-		harness.One(t, testbed.Valkey91, engine, func(t *testing.T, e *harness.Env) {
-			p := e.Start(t, harness.Options{Workers: l.Workers, Sharding: l.Sharding})
-			var nodes []*testbed.Conn
-			var ports []int
-			for shard := range slotOfShard {
-				n, err := e.Cluster.Primary(shard)
+	harness.EachProxy(t, harness.Options{}, func(t *testing.T, e *harness.Env, p *harness.Proxy) {
+		var nodes []*testbed.Conn
+		var ports []int
+		for shard := range slotOfShard {
+			n, err := e.Cluster.Primary(shard)
+			if err != nil {
+				t.Fatal(err)
+			}
+			nodes, ports = append(nodes, testbed.MustDial(t, n.Addr())), append(ports, n.Port)
+		}
+		count := func() (made, waiting int) {
+			for i, c := range nodes {
+				n, err := harness.TimeWaits(ports[i])
 				if err != nil {
 					t.Fatal(err)
 				}
-				nodes, ports = append(nodes, testbed.MustDial(t, n.Addr())), append(ports, n.Port)
+				made, waiting = made+infoNumber(t, c, "total_connections_received"), waiting+n
 			}
-			count := func() (made, waiting int) {
-				for i, c := range nodes {
-					n, err := harness.TimeWaits(ports[i])
-					if err != nil {
-						t.Fatal(err)
-					}
-					made, waiting = made+infoNumber(t, c, "total_connections_received"), waiting+n
-				}
-				return made, waiting
-			}
-			large := strings.Repeat("x", largeBytes)
-			visit := func(rounds int) {
-				var running sync.WaitGroup
-				for i := range workers {
-					running.Go(func() {
-						for range rounds {
-							if err := shortWork(p, i, large); err != nil {
-								t.Error(err)
-								return
-							}
+			return made, waiting
+		}
+		large := strings.Repeat("x", largeBytes)
+		visit := func(rounds int) {
+			var running sync.WaitGroup
+			for i := range workers {
+				running.Go(func() {
+					for range rounds {
+						if err := shortWork(p, i, large); err != nil {
+							t.Error(err)
+							return
 						}
-					})
-				}
-				running.Wait()
+					}
+				})
 			}
-			visit(2)
-			made, waiting := count()
-			visit(rounds)
-			madeThen, waitingThen := count()
-			// More may have been needed at the same time than before.
-			if more, most := madeThen-made, len(nodes)*(workers+1); more > most {
-				t.Errorf("%d connections more were made for %d clients, want %d at most", more, rounds*workers, most)
-			}
-			if more, most := waitingThen-waiting, 2*len(nodes); more > most {
-				t.Errorf("%d ports more are in TIME_WAIT", more)
-			}
-		})
+			running.Wait()
+		}
+		visit(2)
+		made, waiting := count()
+		visit(rounds)
+		madeThen, waitingThen := count()
+		// More may have been needed at the same time than before.
+		if more, most := madeThen-made, len(nodes)*(workers+1); more > most {
+			t.Errorf("%d connections more were made for %d clients, want %d at most", more, rounds*workers, most)
+		}
+		if more, most := waitingThen-waiting, 2*len(nodes); more > most {
+			t.Errorf("%d ports more are in TIME_WAIT", more)
+		}
 	})
 }
 

@@ -113,52 +113,48 @@ func TestCase_C09_OneDeadlineForAPipeline(t *testing.T) {
 		limit  = 300 * time.Millisecond
 		most   = 3 * limit // a machine may do other things too
 	)
-	harness.EachLayout(t, func(t *testing.T, engine string, l harness.Layout) {
-		harness.One(t, testbed.Valkey91, engine, func(t *testing.T, e *harness.Env) {
-			p := e.Start(t, harness.Options{
-				Workers: l.Workers, Sharding: l.Sharding, Args: []string{"--backend-timeout-ms", fmt.Sprint(limit.Milliseconds())},
-			})
-			key, other := tag(slotOfShard[0])+"k", tag(slotOfShard[1])+"k"
-			c, lively := p.Dial(t), p.Dial(t)
-			harness.MustDo(t, c, "SET", other, "v")
-			for range queued { // so that it may have as many open
-				c.Send("SET", key, "v")
+	options := harness.Options{Args: []string{"--backend-timeout-ms", fmt.Sprint(limit.Milliseconds())}}
+	harness.EachProxy(t, options, func(t *testing.T, e *harness.Env, p *harness.Proxy) {
+		key, other := tag(slotOfShard[0])+"k", tag(slotOfShard[1])+"k"
+		c, lively := p.Dial(t), p.Dial(t)
+		harness.MustDo(t, c, "SET", other, "v")
+		for range queued { // so that it may have as many open
+			c.Send("SET", key, "v")
+		}
+		if err := c.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		for range queued {
+			if got, err := c.Receive(); err != nil || got != "OK" {
+				t.Fatalf("SET: %v, %v", got, err)
 			}
-			if err := c.Flush(); err != nil {
-				t.Fatal(err)
+		}
+		resume := stop(t, e.Cluster, 0)
+		for range queued {
+			c.Send("GET", key)
+		}
+		c.Send("GET", other)
+		began := time.Now()
+		if err := c.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		if got := harness.MustDo(t, lively, "GET", other); got != "v" {
+			t.Errorf("GET at another node: %v", got)
+		}
+		for i := range queued {
+			got, err := c.Receive()
+			text, _ := got.(testbed.Error)
+			if took := time.Since(began); err != nil || !strings.Contains(string(text), "no reply within backend-timeout-ms") || took < limit || took > most {
+				t.Fatalf("reply %d: %v, %v, after %v", i, got, err, took)
 			}
-			for range queued {
-				if got, err := c.Receive(); err != nil || got != "OK" {
-					t.Fatalf("SET: %v, %v", got, err)
-				}
-			}
-			resume := stop(t, e.Cluster, 0)
-			for range queued {
-				c.Send("GET", key)
-			}
-			c.Send("GET", other)
-			began := time.Now()
-			if err := c.Flush(); err != nil {
-				t.Fatal(err)
-			}
-			if got := harness.MustDo(t, lively, "GET", other); got != "v" {
-				t.Errorf("GET at another node: %v", got)
-			}
-			for i := range queued {
-				got, err := c.Receive()
-				text, _ := got.(testbed.Error)
-				if took := time.Since(began); err != nil || !strings.Contains(string(text), "no reply within backend-timeout-ms") || took < limit || took > most {
-					t.Fatalf("reply %d: %v, %v, after %v", i, got, err, took)
-				}
-			}
-			if got, err := c.Receive(); err != nil || got != "v" {
-				t.Errorf("behind the errors: %v, %v", got, err)
-			}
-			resume()
-			harness.Eventually(t, harness.Patience, "the node to be used again", func() error {
-				_, err := c.Do("GET", key)
-				return err
-			})
+		}
+		if got, err := c.Receive(); err != nil || got != "v" {
+			t.Errorf("behind the errors: %v, %v", got, err)
+		}
+		resume()
+		harness.Eventually(t, harness.Patience, "the node to be used again", func() error {
+			_, err := c.Do("GET", key)
+			return err
 		})
 	})
 }
