@@ -56,8 +56,6 @@ const (
 	letterTold // and now it does
 
 	letterClient // from the worker with the listeners; n: the socket of a new client; token: its CLIENT ID
-
-	letterKinds
 )
 
 // letter is what one worker writes to another. The bytes of data lie in the memory of the

@@ -142,15 +142,3 @@ func (w *World) step() {
 	w.now = max(w.now, e.at)
 	e.run()
 }
-
-// advance moves the clock to at, running what is due by then.
-func (w *World) advance(at int64) {
-	for {
-		next, ok := w.next()
-		if !ok || next > at {
-			break
-		}
-		w.step()
-	}
-	w.now = max(w.now, at)
-}
