@@ -33,12 +33,12 @@ var orderMutants = []mutant{
 		harm: "a read overtakes the write before it when a connection is replaced",
 	},
 	{
-		name:  "a redirected request does not hold its session",
-		file:  "session/feed.go",
-		old:   "	case s.bounced > 0:\n		s.hold = HoldOrder\n",
-		new:   "",
-		harm:  "a read overtakes the write before it when a slot moves",
-		quick: true,
+		name: "a redirected request does not hold its session",
+		file: "session/feed.go",
+		old:  "	case s.bounced > 0:\n		s.hold = HoldOrder\n",
+		new:  "",
+		harm: "a read overtakes the write before it when a slot moves",
+		rare: true,
 	},
 	{
 		name: "one answer ends the hold of all redirected requests",

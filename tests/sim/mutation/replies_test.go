@@ -5,8 +5,8 @@ var replyMutants = []mutant{
 	{
 		name: "replies are swapped",
 		file: "pipe/read.go",
-		old:  "		p.head++\n",
-		new:  "		p.head++\n		if p.head != p.tail {\n			e.Seq, p.queue[p.head&uint32(len(p.queue)-1)].Seq = p.queue[p.head&uint32(len(p.queue)-1)].Seq, e.Seq\n		}\n",
+		old:  "		p.pop()\n",
+		new:  "		p.pop()\n		if p.head != p.tail {\n			e.Seq, p.queue[p.head&uint32(len(p.queue)-1)].Seq = p.queue[p.head&uint32(len(p.queue)-1)].Seq, e.Seq\n		}\n",
 		harm: "a client reads the value of another key, even another client's",
 	},
 	{
