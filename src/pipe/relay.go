@@ -36,8 +36,8 @@ const (
 	gatherBytesMax = 64 << 10
 )
 
-// Gathered says that the requests that wait are worth a send: they are more than those that
-// the node has and has not answered. So batches are as large as the load makes them, and a
+// Gathered says that the requests that wait are worth a send: they are twice as many as those
+// that the node has and has not answered. So batches are as large as the load makes them, and a
 // lone request waits for nothing. Nor is a slow reply waited for in vain: the node would not
 // begin with what comes behind it before. What waits is sent with the last reply at the
 // latest.

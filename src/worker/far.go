@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"net/netip"
 
-	"mithril/src/buf"
 	"mithril/src/pipe"
 	"mithril/src/resp"
 	"mithril/src/ring"
@@ -238,7 +237,7 @@ func (w *Worker) farHurried(l *letter) {
 
 // tellFar writes to the worker that has the connection of a far pipe.
 func (b *backend) tellFar(kind letterKind) {
-	b.far.tell(letter{kind: kind, token: b.end.token, data: buf.Slice{Block: buf.NoBlock}})
+	b.far.say(kind, b.end.token)
 }
 
 // leaveFar tells the worker with the connection that a far pipe is no more, and with a reason

@@ -142,7 +142,7 @@ func (w *Worker) heldUp(b *backend) stopReason {
 // those who wait behind it.
 func (w *Worker) hurry(b *backend) {
 	if line := w.lines.get(b.Asked().Owner); line != nil {
-		line.peer.tell(letter{kind: letterHurry, token: line.far, data: buf.Slice{Block: buf.NoBlock}})
+		line.peer.say(letterHurry, line.far)
 	}
 }
 
@@ -208,7 +208,7 @@ func (w *Worker) freeLine(n *line) {
 func (w *Worker) tellLines(b *backend, kind letterKind) {
 	for _, t := range b.lines {
 		n := w.lines.get(t)
-		n.peer.tell(letter{kind: kind, token: n.far, data: buf.Slice{Block: buf.NoBlock}})
+		n.peer.say(kind, n.far)
 	}
 }
 

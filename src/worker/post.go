@@ -205,6 +205,11 @@ func (p *peer) tell(l letter) {
 	p.lend(l)
 }
 
+// say is tell for a letter without bytes.
+func (p *peer) say(kind letterKind, token ring.Token) {
+	p.tell(letter{kind: kind, token: token, data: buf.Slice{Block: buf.NoBlock}})
+}
+
 // tellWhy is tell for a letter with a reason. Without memory for it there is none.
 func (w *Worker) tellWhy(p *peer, kind letterKind, token ring.Token, n uint32, why string) {
 	l := letter{kind: kind, token: token, n: n, data: buf.Slice{Block: buf.NoBlock}}

@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"mithril/src/admin"
-	"mithril/src/buf"
 	"mithril/src/ring"
 	"mithril/src/session"
 )
@@ -67,7 +66,7 @@ func (w *Worker) ask(c *client, seq uint32, question admin.Survey) {
 	number := w.Shared.surveys.begin(s)
 	for i := range w.peers {
 		if p := &w.peers[i]; p.out != nil {
-			p.tell(letter{kind: letterAsk, token: ring.Token(number), data: buf.Slice{Block: buf.NoBlock}})
+			p.say(letterAsk, ring.Token(number))
 		}
 	}
 }
@@ -75,7 +74,7 @@ func (w *Worker) ask(c *client, seq uint32, question admin.Survey) {
 // visited is called when another worker asks: it gets to know what this one knows.
 func (w *Worker) visited(p *peer, l *letter) {
 	w.Shared.surveys.find(uint64(l.token)).Visit(w.Number, w)
-	p.tell(letter{kind: letterTold, token: l.token, data: buf.Slice{Block: buf.NoBlock}})
+	p.say(letterTold, l.token)
 }
 
 // told notes that another worker has been visited. With the last one the reply is complete.

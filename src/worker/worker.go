@@ -275,9 +275,10 @@ func (w *Worker) turnRing() int {
 		return w.Ring.Turn(w.ops, wait, w.events)
 	}
 	if w.sleep() {
+		timer := wait.Deadline
 		wait.Deadline = 0
 		if wait.Window > 0 {
-			wait.Deadline = w.now + wait.Window // letters gather as events do
+			wait.Deadline = min(timer, w.now+wait.Window) // letters gather as events do
 		}
 	}
 	n := w.Ring.Turn(w.ops, wait, w.events)
