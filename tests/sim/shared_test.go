@@ -85,6 +85,82 @@ func TestContract_PIPE1_WhatIsNotSentIsSaidToBe(t *testing.T) {
 	r.close()
 }
 
+// astray is a run of two workers whose map has the slots of node 0 with node 1. Worker 0 has the
+// connection to node 1, worker 1 that to the others. With every redirect a worker is held up
+// while it reads letters.
+func astray(t *testing.T, sessions int) (r *run, tags [primaries]string) {
+	t.Helper()
+	c := sharing(2)
+	c.F.HeldUp, c.Sessions, c.Room = 1, sessions, 256
+	r = begin(t, c)
+	k := r.cluster
+	k.published = k.snapshot(k.nodes[0])
+	for _, tag := range k.tags {
+		tags[k.published.Slots[slotOf(keyOf(tag, "n0"))]] = tag
+	}
+	k.fetching = true // nobody gets another map
+	return r, tags
+}
+
+// mislead makes the workers forget what redirects have taught them.
+func (r *run) mislead() {
+	wrong := *r.cluster.published
+	wrong.Epoch++
+	for slot, shard := range wrong.Slots {
+		wrong.Slots[slot] = max(shard, 1)
+	}
+	r.cluster.published = &wrong
+}
+
+// incr asks for a counter of each tag.
+func (r *run) incr(worker int, tags ...string) *client {
+	c := r.askAt(worker, func(s *script) {
+		for _, tag := range tags {
+			s.keyed(opIncr, []string{keyOf(tag, "n0")}, nil)
+		}
+	})
+	c.depth = len(tags)
+	return c
+}
+
+// TestContract_PIPE1_NoLetterIsOverslept: requests that are handed over to a worker while it is
+// busy with other letters are served at once, though nothing else wakes it.
+func TestContract_PIPE1_NoLetterIsOverslept(t *testing.T) {
+	const rounds = 500
+	r, tags := astray(t, 2*rounds)
+	r.incr(1, tags[0])
+	r.turnTo("reach node 0", second, r.allDone)
+	r.cluster.nodes[0].stallUntil = r.world.now + 30*second
+	for range rounds {
+		r.mislead()
+		r.incr(1, tags[0])
+		for range 3 {
+			asking := r.incr(0, tags[2])
+			r.turnTo("serve a client of another worker", 20*millisecond, func() bool { return asking.done })
+		}
+	}
+	r.turnTo("serve everybody", 40*second, r.allDone)
+	r.close()
+}
+
+// TestContract_PIPE1_NoRequestIsLeftBehindAnAnswer: requests that are handed over when the worker
+// with the connection has just answered, and sleeps, are served at once. No bell goes with
+// them, because there was something to be answered yet.
+func TestContract_PIPE1_NoRequestIsLeftBehindAnAnswer(t *testing.T) {
+	const rounds = 2000
+	r, tags := astray(t, 3*rounds)
+	for range rounds {
+		r.mislead()
+		r.incr(1, tags[0], tags[1])
+		for range 2 {
+			r.turnUntil(r.world.now + r.world.between(0, 100*microsecond))
+			r.incr(1, tags[1])
+		}
+		r.turnTo("serve three clients", 20*millisecond, r.allDone)
+	}
+	r.close()
+}
+
 // TestContract_PIPE5_SlowReaderOfAnotherWorker has a client read nothing of a large reply. Its
 // bytes stay with the node, whichever worker has the connection, and others are served on
 // another one.

@@ -14,7 +14,7 @@ package metamorphic
 // A node must answer each the same whenever it is asked: nothing random, nothing of the
 // time, no collection so large that it is hashed.
 var templates = []string{
-	"SET @s @V", "SET @s @V", "SET @s @v NX", "SET @s @v XX GET", "SET @s @n", "SETNX @s @V", "SETEX @s 100000 @v", "PSETEX @s 100000000 @v",
+	"SET @s @V", "SET @s @V", "SET @s @v NX", "SET @s @v XX GET", "SET @s @n", "SETNX @s @V", "SET @s @v EXAT 4102444800", "SET @s @v PXAT 4102444800000", "SETEX @s 0 @v",
 	"GET @s", "GET @s", "GET @s", "GET @s", "GETRANGE @s 0 -1", "GETSET @s @V", "GETDEL @s", "GETEX @s PERSIST", "APPEND @s @V", "STRLEN @s", "INCR @s", "DECRBY @s @n",
 	"INCRBYFLOAT @s @d", "GETRANGE @s @i @i", "SETRANGE @s @n @v", "SUBSTR @s 0 @n", "LCS @S @S", "MSETNX @S @v @S @v", "MSETNX @s @v @s @v",
 	"SETBIT @s @n 1", "GETBIT @s @n", "BITCOUNT @s", "BITPOS @s 1", "BITFIELD @s GET u8 0 INCRBY i5 @n 1", "BITOP OR @S @S @S", "BITOP NOT @s @s",

@@ -30,6 +30,7 @@ var handOverMutants = []mutant{
 		old:  "	b.handed.answered(b.Replies())\n	p.look(b)\n",
 		new:  "	b.handed.answered(b.Replies())\n",
 		harm: "requests wait until the other worker happens to wake",
+		test: "TestContract_PIPE1_NoRequestIsLeftBehindAnAnswer",
 	},
 	{
 		name: "letters are not looked for before a wait",
@@ -37,6 +38,7 @@ var handOverMutants = []mutant{
 		old:  "	return w.hasLetters() || w.writes && w.roomCame()",
 		new:  "	return w.writes && w.roomCame()",
 		harm: "requests that come while a worker goes to sleep wait until it happens to wake",
+		test: "TestContract_PIPE1_NoLetterIsOverslept",
 	},
 	{
 		name: "room is not looked for before a wait",
