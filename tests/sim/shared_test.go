@@ -200,6 +200,45 @@ func TestContract_PIPE5_SlowReaderOfAnotherWorker(t *testing.T) {
 	}
 }
 
+// TestContract_PIPE5_WhatIsInOutlivesTheConnection has a client read late what another worker
+// has handed back, with the connection gone meanwhile: replies that are in are given out.
+func TestContract_PIPE5_WhatIsInOutlivesTheConnection(t *testing.T) {
+	const value, room = 12_000, 4 << 10
+	c := sharing(2)
+	c.Large, c.Private, c.Room = 1000, 10, room
+	r := begin(t, c)
+	r.cluster.start()
+	var n *node // whose connection is not with the client's worker
+	var key, counter string
+	for _, tag := range r.cluster.tags {
+		key, counter = keyOf(tag, "k0"), keyOf(tag, "n0")
+		if n = r.cluster.owner(slotOf(key)); n.index != 1 {
+			break
+		}
+	}
+	n.store.put(key, strings.Repeat("v", value))
+	reader := r.askAt(0, func(s *script) {
+		s.keyed(opGet, []string{key}, nil)
+		s.keyed(opIncr, []string{counter}, nil)
+	})
+	reader.deaf, reader.rushing, reader.depth = true, false, 2
+	handedOver := func() bool { return r.cores[0].worker.Snapshot().Counters.HandedOver == 2 }
+	r.turnTo("hand two requests over", second, handedOver)
+	r.cores[0].ring.pause = pause{until: r.world.now + second/10} // so that all replies come in at once
+	r.turnUntil(r.world.now + second)
+	n.breakAll()
+	r.turnUntil(r.world.now + second)
+	reader.deaf = false
+	reader.rush()
+	r.turnTo("serve the reader", 10*second, r.allDone)
+	for _, q := range reader.requests {
+		if q.outcome != answered {
+			t.Errorf("%s has the outcome %d", q, q.outcome)
+		}
+	}
+	r.close()
+}
+
 // TestContract_PIPE5_RepliesToAWorkerThatIsHeldUp lets a worker not run for a while to which
 // another one hands replies back: that one keeps a part of them, and the rest is left with
 // the node.

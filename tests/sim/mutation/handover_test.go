@@ -200,7 +200,7 @@ var handOverMutants = []mutant{
 		old:  "	if b.stopped == readOn {\n		w.endFar(b)\n",
 		new:  "	if true {\n		w.endFar(b)\n",
 		harm: "a client that reads slowly gets a part of a reply that has come in whole",
-		rare: true,
+		test: "TestContract_PIPE5_WhatIsInOutlivesTheConnection",
 	},
 	{
 		name: "a pipe that was lost while it was stopped is read on",
