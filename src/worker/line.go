@@ -2,6 +2,7 @@ package worker
 
 import (
 	"mithril/src/buf"
+	"mithril/src/invariant"
 	"mithril/src/pipe"
 	"mithril/src/ring"
 )
@@ -17,15 +18,15 @@ type line struct {
 	asked  uint32     // scratch of endLines
 }
 
-// lineOf returns the line that a letter of a peer is about, nil if it has ended.
+// lineOf returns the line that a letter of a peer is about, nil if it has ended. Letters keep
+// their order, so none to a far pipe comes behind those of the next one in its place.
 func (w *Worker) lineOf(p *peer, far ring.Token) *line {
 	if int(far.Index()) >= len(p.lines) {
 		return nil
 	}
-	if n := w.lines.get(p.lines[far.Index()]); n != nil && n.far == far && n.peer == p {
-		return n
-	}
-	return nil
+	n := w.lines.get(p.lines[far.Index()])
+	invariant.Assert(n == nil || n.far == far && n.peer == p, "worker: a letter to a far pipe that has given its place to another one")
+	return n
 }
 
 // openLine lets a far pipe join the connection that it names, which is opened if need be.

@@ -236,6 +236,7 @@ func (w *Worker) stopReading(b *backend, why stopReason) {
 
 // readOnAgain goes on reading a stopped pipe.
 func (w *Worker) readOnAgain(b *backend) {
+	invariant.Assert(b.State() != pipe.Closed, "worker: a pipe that is lost is read on")
 	if (b.stopped == stoppedSlow || b.stopped == stoppedFar) && b.others {
 		b.patience -= w.now - b.stoppedAt
 	}

@@ -91,20 +91,6 @@ var handOverMutants = []mutant{
 		harm: "memory runs out",
 	},
 	{
-		name: "replies of two workers' requests go in one letter",
-		file: "worker/line.go",
-		old:  "last.kind == letterReplies && last.token == line.far &&",
-		new:  "last.kind == letterReplies &&",
-		harm: "a client gets the reply to another one's request",
-	},
-	{
-		name: "a letter is taken for one to the pipe that has the place now",
-		file: "worker/line.go",
-		old:  "n != nil && n.far == far && n.peer == p {",
-		new:  "n != nil && n.peer == p {",
-		harm: "the end of one connection ends another one",
-	},
-	{
 		name: "what was sent counts as not sent",
 		file: "worker/line.go",
 		old:  "		n.asked++\n",
@@ -201,14 +187,6 @@ var handOverMutants = []mutant{
 		new:  "	if true {\n		w.endFar(b)\n",
 		harm: "a client that reads slowly gets a part of a reply that has come in whole",
 		test: "TestContract_PIPE5_WhatIsInOutlivesTheConnection",
-	},
-	{
-		name: "a pipe that was lost while it was stopped is read on",
-		file: "worker/backend.go",
-		old:  "	b.stopped = readOn // nobody shall read on any more\n",
-		new:  "",
-		harm: "the process ends when a node breaks a connection under load",
-		rare: true,
 	},
 	{
 		name: "what waits for others is not sent when the reply in front of it is there",
