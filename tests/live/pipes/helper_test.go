@@ -53,7 +53,7 @@ func connectionsTo(t *testing.T, node *testbed.Conn, p *harness.Proxy) (n int) {
 			continue
 		}
 		for _, s := range sockets {
-			if strings.Contains(line, fmt.Sprintf(" addr=127.0.0.1:%d ", s.LocalPort)) {
+			if strings.Contains(line, fmt.Sprintf(" addr=127.0.0.1:%d ", s.Local.Port())) {
 				n++
 			}
 		}

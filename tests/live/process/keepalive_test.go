@@ -6,6 +6,7 @@ import (
 	"net"
 	"strconv"
 	"testing"
+	"time"
 
 	"mithril/tests/harness"
 	"mithril/tools/testbed"
@@ -15,7 +16,6 @@ import (
 // timer that ends within secs, or none for 0.
 func wantKeepalive(t *testing.T, p *harness.Proxy, cluster *testbed.Cluster, secs int64) {
 	t.Helper()
-	const ticksPerSecond = 100
 	_, text, _ := net.SplitHostPort(p.Addr)
 	port, _ := strconv.Atoi(text)
 	harness.Eventually(t, harness.Patience, fmt.Sprintf("keepalive of %d s", secs), func() error {
@@ -23,13 +23,13 @@ func wantKeepalive(t *testing.T, p *harness.Proxy, cluster *testbed.Cluster, sec
 		clients, nodes := 0, 0
 		for _, s := range sockets {
 			switch {
-			case s.LocalPort == port:
+			case int(s.Local.Port()) == port:
 				clients++
-			case isNode(cluster, s.RemotePort):
+			case isNode(cluster, int(s.Remote.Port())):
 				nodes++
 			}
-			longest := secs * ticksPerSecond
-			if s.Keepalive != (secs > 0) || s.TimerTicks > longest || s.TimerTicks < longest/2 {
+			longest := time.Duration(secs) * time.Second
+			if s.Keepalive != (secs > 0) || s.Timer > longest || s.Timer < longest/2 {
 				return fmt.Errorf("a socket is %+v", s)
 			}
 		}

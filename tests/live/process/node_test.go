@@ -195,7 +195,7 @@ func TestNodeClosesIdleConnections(t *testing.T) {
 		harness.Eventually(t, harness.Patience, "the node to close the connection", func() error {
 			sockets, err := p.Sockets()
 			for _, s := range sockets {
-				if isNode(cluster, s.RemotePort) {
+				if isNode(cluster, int(s.Remote.Port())) {
 					err = errors.New("it is open")
 				}
 			}

@@ -66,7 +66,8 @@ func loadReachesEveryNode(t *testing.T) {
 		}
 		for i, reply := range onNodes(t, e, "SCRIPT", "EXISTS", shaOf(increments)) {
 			if fmt.Sprint(reply) != "[1]" {
-				t.Errorf("node %d answers SCRIPT EXISTS with %v", i, reply)
+				t.Errorf("node %d answers SCRIPT EXISTS with %v; the nodes:\n%v\nthe proxy:\n%v", i, reply,
+					do(t, nodes[0], "CLUSTER", "NODES"), do(t, e.Proxy.Dial(t), "INFO", "stats"))
 			}
 		}
 	})
