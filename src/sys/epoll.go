@@ -44,7 +44,9 @@ type Epoll struct {
 	chunks  []buf.Block // receive chunks nobody references; the last one is used next
 	later   backlog
 	polled  []unix.EpollEvent
+	limit   timespec // of the wait; the struct is on the heap, where it does not move
 	vectors []iovec
+	long    bool // the scheduler is told of waits; see doc.go
 	now     int64
 	counts  Counters
 }
@@ -90,7 +92,7 @@ func NewEpoll(a *buf.Arena, o Options) (*Epoll, error) {
 		p.Close()
 		return nil, fmt.Errorf("sys: cannot watch an eventfd: %w", err)
 	}
-	_, errno := p.pollPrecise(0)
+	_, errno := p.pollPrecise(unix.RawSyscall6, 0)
 	p.precise = errno == 0
 	p.now = Now()
 	return p, nil
@@ -104,6 +106,7 @@ func (p *Epoll) Turn(ops []ring.Op, wait ring.Wait, events []ring.Event) int {
 	}
 	p.unpark()
 	n := p.later.take(events)
+	p.long = false
 	for {
 		timeout := p.timeout(wait, n > 0 || len(p.ready) > 0)
 		p.poll(timeout)
@@ -130,14 +133,19 @@ func (p *Epoll) timeout(wait ring.Wait, ready bool) int64 {
 // poll waits and notes what the kernel reports.
 func (p *Epoll) poll(timeout int64) {
 	p.counts.Waits++
-	var n int
+	wait := unix.RawSyscall6
+	if p.long {
+		wait = unix.Syscall6
+	}
+	var n uintptr
 	var errno unix.Errno
 	if p.precise {
-		n, errno = p.pollPrecise(timeout)
+		n, errno = p.pollPrecise(wait, timeout)
 	} else {
-		n, errno = p.pollCoarse(timeout)
+		n, errno = p.pollCoarse(wait, timeout)
 	}
-	if errno == unix.EINTR { // a signal, for instance of the garbage collector
+	if errno == unix.EINTR { // by the scheduler or the garbage collector
+		p.long = true
 		return
 	}
 	if errno != 0 {
@@ -148,24 +156,26 @@ func (p *Epoll) poll(timeout int64) {
 	}
 }
 
+// syscall6 is a system call, of which the scheduler is told or not.
+type syscall6 func(trap, a1, a2, a3, a4, a5, a6 uintptr) (r1, r2 uintptr, errno unix.Errno)
+
 // pollPrecise is epoll_pwait2 (Linux 5.11).
-func (p *Epoll) pollPrecise(timeout int64) (int, unix.Errno) {
-	ts := timespec{sec: timeout / 1e9, nsec: timeout % 1e9}
-	limit := unsafe.Pointer(&ts)
-	if timeout < 0 {
+func (p *Epoll) pollPrecise(wait syscall6, timeout int64) (uintptr, unix.Errno) {
+	limit := &p.limit
+	if *limit = (timespec{sec: timeout / 1e9, nsec: timeout % 1e9}); timeout < 0 {
 		limit = nil
 	}
-	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.polled[0])), uintptr(len(p.polled)), uintptr(limit), 0, 0)
-	return int(n), errno
+	n, _, errno := wait(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.polled[0])), uintptr(len(p.polled)), uintptr(unsafe.Pointer(limit)), 0, 0)
+	return n, errno
 }
 
 // pollCoarse is epoll_pwait, whose limit is in milliseconds.
-func (p *Epoll) pollCoarse(timeout int64) (int, unix.Errno) {
+func (p *Epoll) pollCoarse(wait syscall6, timeout int64) (uintptr, unix.Errno) {
 	if timeout > 0 {
 		timeout = min((timeout+999_999)/1_000_000, 1<<31-1)
 	}
-	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd), uintptr(unsafe.Pointer(&p.polled[0])), uintptr(len(p.polled)), uintptr(timeout), 0, 0)
-	return int(n), errno
+	n, _, errno := wait(unix.SYS_EPOLL_PWAIT, uintptr(p.fd), uintptr(unsafe.Pointer(&p.polled[0])), uintptr(len(p.polled)), uintptr(timeout), 0, 0)
+	return n, errno
 }
 
 // Now is ring.Ring's.

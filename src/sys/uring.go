@@ -96,6 +96,7 @@ func (u *Uring) Turn(ops []ring.Op, wait ring.Wait, events []ring.Event) int {
 	}
 	u.unpark()
 	n := u.later.take(events)
+	u.q.long = false
 	for {
 		done := u.enter(wait, n > 0, len(events)-n)
 		n += u.harvest(events[n:])
@@ -163,7 +164,8 @@ func (u *Uring) waitMany(want uint32, window, timeout int64) {
 func (u *Uring) check(errno unix.Errno) {
 	switch errno {
 	case 0, unix.ETIME:
-	case unix.EINTR: // a signal, for instance of the garbage collector
+	case unix.EINTR: // by the scheduler or the garbage collector
+		u.q.long = true
 	case unix.EAGAIN, unix.EBUSY: // short of memory, or the completion ring is full
 	default:
 		panic("sys: io_uring_enter: " + errno.Error())

@@ -44,6 +44,7 @@ type queue struct {
 	scratch     []byte
 	scratchUsed int
 
+	long   bool // the scheduler is told of waits; see doc.go
 	enters uint64
 }
 
@@ -192,9 +193,11 @@ func (q *queue) reap() unix.Errno { return q.enter(0, enterGetEvents, nil, 0) }
 func (q *queue) enter(completions, flags uint32, arg unsafe.Pointer, argSize uintptr) unix.Errno {
 	atomic.StoreUint32(q.sqTail, q.tail)
 	q.enters++
-	// A raw call: telling the scheduler about the wait costs more than the wait.
-	// What stops the world interrupts it with a signal.
-	n, _, errno := unix.RawSyscall6(unix.SYS_IO_URING_ENTER, uintptr(q.fd), uintptr(q.tail-q.submitted), uintptr(completions), uintptr(flags), uintptr(arg), argSize)
+	enter := unix.RawSyscall6
+	if q.long && completions > 0 {
+		enter = unix.Syscall6
+	}
+	n, _, errno := enter(unix.SYS_IO_URING_ENTER, uintptr(q.fd), uintptr(q.tail-q.submitted), uintptr(completions), uintptr(flags), uintptr(arg), argSize)
 	if errno != 0 {
 		return errno
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"mithril/src/buf"
 	"mithril/src/ring"
 )
@@ -24,6 +26,26 @@ func TestDeadline(t *testing.T) {
 			if late := r.Now() - start; late < int64(d) || late > int64(took) {
 				r.Errorf("Now is %d ns after the start, the turn took %s", late, took)
 			}
+		}
+	})
+}
+
+// TestLongWaitIsLeftAlone: an engine that waits long is interrupted a few times, not every
+// 10 ms.
+func TestLongWaitIsLeftAlone(t *testing.T) {
+	const most = 20
+	sleeps := func() int64 {
+		var u unix.Rusage
+		if err := unix.Getrusage(unix.RUSAGE_THREAD, &u); err != nil {
+			t.Fatal(err)
+		}
+		return u.Nvcsw
+	}
+	conformance(t, rigOptions{}, func(r *rig) {
+		before := sleeps()
+		r.turn(r.in(time.Second))
+		if n := sleeps() - before; n < 1 || n > most {
+			r.Errorf("the thread has gone to sleep %d times within a second", n)
 		}
 	})
 }
