@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"mithril/src/slot"
@@ -13,10 +14,17 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
+// tags has a hash tag for each slot that was asked for. To find one takes milliseconds.
+var tags sync.Map
+
 // tag returns a hash tag whose keys lie in a slot.
 func tag(number int) string {
+	if t, ok := tags.Load(number); ok {
+		return t.(string)
+	}
 	for i := 0; ; i++ {
 		if t := fmt.Sprint("{", i, "}"); int(slot.Of([]byte(t))) == number {
+			tags.Store(number, t)
 			return t
 		}
 	}
