@@ -30,7 +30,7 @@ const (
 
 // keeperOf returns the worker that has the connection of a key to n, nil if that is this one.
 func (w *Worker) keeperOf(n *node, key pipe.Key) *peer {
-	if w.Sharing == OwnPipes || len(w.peers) < 2 {
+	if w.Sharing == OwnPipes || len(w.others) == 0 {
 		return nil
 	}
 	if k := (n.spread + key.DB + uint32(protoIndex(key.Proto))) % uint32(len(w.peers)); int(k) != w.Number {

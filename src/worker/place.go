@@ -90,7 +90,7 @@ func (p *placer) place(now int64, clients int64) int {
 // placeClient gives a new client to a worker. It stays with this one when the other has no
 // room for letters.
 func (w *Worker) placeClient(socket ring.Socket, id uint64) {
-	if len(w.peers) > 1 && w.Placement != WhereAccepted {
+	if len(w.others) > 0 && w.Placement != WhereAccepted {
 		if w.Placement == LeastLoaded {
 			w.Post.look(w.placer.shown)
 		}

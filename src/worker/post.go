@@ -124,12 +124,14 @@ func (w *Worker) meet() {
 	w.placer = newPlacer(t.workers)
 	w.peers = make([]peer, t.workers)
 	for i := range w.peers {
-		w.peers[i] = peer{number: i}
-		if i != w.Number {
-			w.peers[i] = peer{
-				number: i, post: t, writes: &w.writes, out: t.queues[w.Number*t.workers+i], in: t.queues[i*t.workers+w.Number],
-			}
+		w.peers[i].number = i
+		if i == w.Number {
+			continue
 		}
+		w.peers[i] = peer{
+			number: i, post: t, writes: &w.writes, out: t.queues[w.Number*t.workers+i], in: t.queues[i*t.workers+w.Number],
+		}
+		w.others = append(w.others, &w.peers[i])
 	}
 }
 
@@ -254,11 +256,7 @@ func (w *Worker) receiveLetters() {
 		return
 	}
 	w.notes = notes
-	for i := range w.peers {
-		p := &w.peers[i]
-		if p.out == nil {
-			continue
-		}
+	for _, p := range w.others {
 		w.settle(p)
 		if p.mayGoOn() {
 			w.goOnWith(p)
@@ -345,11 +343,7 @@ func (w *Worker) sendLetters() {
 		return
 	}
 	w.writes = false
-	for i := range w.peers {
-		p := &w.peers[i]
-		if p.out == nil {
-			continue
-		}
+	for _, p := range w.others {
 		if last := p.out.Last(); last != nil && last.kind == letterReplies {
 			w.due.expect(&p.due) // its clients are likely to ask again
 		}
@@ -380,8 +374,7 @@ func (w *Worker) sleep() (busy bool) {
 // roomCame says that something can go on that had no room. Who makes room is asked to ring
 // first, so that it is seen here or rings.
 func (w *Worker) roomCame() bool {
-	for i := range w.peers {
-		p := &w.peers[i]
+	for _, p := range w.others {
 		if len(p.short)+len(p.later) == 0 {
 			continue
 		}
@@ -396,13 +389,13 @@ func (w *Worker) roomCame() bool {
 
 // hasLetters says that another worker has written.
 func (w *Worker) hasLetters() bool {
-	return len(w.peers) > 1 && w.Post.bells[w.Number].Notes() != w.notes
+	return len(w.others) > 0 && w.Post.bells[w.Number].Notes() != w.notes
 }
 
 // lentBlocks counts the references that others are not done with.
 func (w *Worker) lentBlocks() (n int) {
-	for i := range w.peers {
-		n += len(w.peers[i].loans.list) - w.peers[i].loans.first
+	for _, p := range w.others {
+		n += len(p.loans.list) - p.loans.first
 	}
 	return n
 }

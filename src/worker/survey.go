@@ -64,10 +64,8 @@ func (w *Worker) ask(c *client, seq uint32, question admin.Survey) {
 	c.HoldAlone()
 	w.surveys++
 	number := w.Shared.surveys.begin(s)
-	for i := range w.peers {
-		if p := &w.peers[i]; p.out != nil {
-			p.say(letterAsk, ring.Token(number))
-		}
+	for _, p := range w.others {
+		p.say(letterAsk, ring.Token(number))
 	}
 }
 
@@ -125,7 +123,7 @@ func (w *Worker) askNext() {
 }
 
 // workers is how many the process has.
-func (w *Worker) workers() int { return max(1, len(w.peers)) }
+func (w *Worker) workers() int { return 1 + len(w.others) }
 
 // EachCommand tells how often each command has been called.
 func (w *Worker) EachCommand(f func(name string, calls uint64)) { w.env.EachCommand(f) }

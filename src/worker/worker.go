@@ -108,6 +108,7 @@ type Worker struct {
 	lines   slab[line]
 
 	peers   []peer       // by number; of this worker only the number is set
+	others  []*peer      // all but this worker
 	fars    int          // pipes that are far
 	landing buf.Shelf    // of replies that were lent
 	waited  []ring.Token // scratch of goOnWith
@@ -232,7 +233,7 @@ func (w *Worker) Turn() {
 	for i := range n {
 		w.handle(&w.events[i])
 	}
-	if len(w.peers) > 1 {
+	if len(w.others) > 0 {
 		w.receiveLetters()
 	}
 	w.expire()
@@ -250,7 +251,7 @@ func (w *Worker) Turn() {
 		w.decideEarly()
 	}
 	w.flush()
-	if len(w.peers) > 1 {
+	if len(w.others) > 0 {
 		w.showActivity()
 		w.sendLetters()
 	}
@@ -271,7 +272,7 @@ func (w *Worker) turnRing() int {
 		w.ops = slices.Insert(w.ops, 0, w.bells...)
 		w.bells = w.bells[:0]
 	}
-	if len(w.peers) < 2 || wait.Deadline == 0 {
+	if len(w.others) == 0 || wait.Deadline == 0 {
 		return w.Ring.Turn(w.ops, wait, w.events)
 	}
 	if w.sleep() {
@@ -323,7 +324,7 @@ func (w *Worker) Finished() bool { return w.allRest() && len(w.ops)+len(w.bells)
 // allRest says that no worker has a client or gets one any more. Until then each may have
 // connections that others use.
 func (w *Worker) allRest() bool {
-	return w.resting && w.Shared.resting.Load() == int64(max(1, len(w.peers)))
+	return w.resting && w.Shared.resting.Load() == int64(w.workers())
 }
 
 // rest notes that the worker has no client, and that none can come. The listeners count: an
@@ -340,17 +341,15 @@ func (w *Worker) rest() {
 		return
 	}
 	w.resting = true
-	if w.Shared.resting.Add(1) == int64(len(w.peers)) {
+	if w.Shared.resting.Add(1) == int64(w.workers()) {
 		w.ringAll() // they need not wait for this one any more
 	}
 }
 
 // ringAll wakes the others for what was not written in a letter.
 func (w *Worker) ringAll() {
-	for i := range w.peers {
-		if p := &w.peers[i]; p.out != nil {
-			w.ring(p)
-		}
+	for _, p := range w.others {
+		w.ring(p)
 	}
 }
 

@@ -222,7 +222,7 @@ var handOverMutants = []mutant{
 	{
 		name: "a worker ends while others have clients",
 		file: "worker/worker.go",
-		old:  "	return w.resting && w.Shared.resting.Load() == int64(max(1, len(w.peers)))",
+		old:  "	return w.resting && w.Shared.resting.Load() == int64(w.workers())",
 		new:  "	return w.resting",
 		harm: "clients that are yet to be served hang while the process ends",
 	},
@@ -243,8 +243,8 @@ var handOverMutants = []mutant{
 	{
 		name: "a worker is left out of a survey",
 		file: "worker/survey.go",
-		old:  "		if p := &w.peers[i]; p.out != nil {\n",
-		new:  "		if p := &w.peers[i]; i == 3 && s.due > 1 {\n			s.due--\n		} else if p.out != nil {\n",
+		old:  "		p.say(letterAsk, ring.Token(number))\n",
+		new:  "		if p.number == 3 && s.due > 1 {\n			s.due--\n		} else {\n			p.say(letterAsk, ring.Token(number))\n		}\n",
 		harm: "CLIENT LIST shows a part of the clients",
 	},
 	{
