@@ -67,7 +67,7 @@ func shardOf(t *testing.T, e *harness.Env, key string) int {
 }
 
 // pause stops the node that owns a key until the test ends or resume is called. Its
-// replica would take over a few seconds later, so a test has done with it by then.
+// replica takes over a few seconds later, unless keepPrimaries was called.
 func pause(t *testing.T, e *harness.Env, key string) (resume func()) {
 	t.Helper()
 	n, err := e.Cluster.Primary(shardOf(t, e, key))
@@ -88,6 +88,19 @@ func pause(t *testing.T, e *harness.Env, key string) (resume func()) {
 	}
 	t.Cleanup(resume)
 	return resume
+}
+
+// keepPrimaries makes nodes take one for alive that does not answer, until the test ends: so no
+// replica takes over, however slow the machine is.
+func keepPrimaries(t *testing.T, e *harness.Env) {
+	t.Helper()
+	set := func(ms int) {
+		for _, n := range e.Cluster.Nodes() {
+			mustDo(t, testbed.MustDial(t, n.Addr()), "CONFIG", "SET", "cluster-node-timeout", ms)
+		}
+	}
+	set(60_000)
+	t.Cleanup(func() { set(testbed.NodeTimeoutMs) })
 }
 
 // grown wants the proxy's memory to grow by at most limit while act runs and settle waits.

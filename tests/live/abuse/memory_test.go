@@ -17,6 +17,7 @@ func TestEarlyRepliesAreSmall(t *testing.T) {
 	eachEngine(t, nil, func(t *testing.T, e *harness.Env, p *harness.Proxy) {
 		c := p.Dial(t)
 		mustDo(t, c, "SET", "slow", "1")
+		keepPrimaries(t, e)
 		resume := pause(t, e, "slow")
 		const pings = 300_000
 		grown(t, p, 64*mb, func() {
@@ -64,6 +65,7 @@ func TestPartsOfRepliesAreLimited(t *testing.T) {
 		}
 		mget := slices.Concat([]any{"MGET", "slow"}, fast)
 		mustDo(t, other, mget...)
+		keepPrimaries(t, e)
 		pause(t, e, "slow")
 		grown(t, p, 64*mb, func() {
 			mustWrite(t, c, repeat(100, mget...))
@@ -99,6 +101,7 @@ func TestHeldBytesAreSmall(t *testing.T) {
 			held = append(held, p.Dial(t))
 		}
 		mustDo(t, held[0], "SET", "slow", "1")
+		keepPrimaries(t, e)
 		resume := pause(t, e, "slow")
 		request := testbed.AppendCommand(nil, "ECHO", long(size))
 		grown(t, p, 16*mb, func() {
