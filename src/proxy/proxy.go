@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -190,7 +191,7 @@ func (p *Proxy) closeEngines(workers <-chan struct{}) {
 }
 
 // keepOffWorkers restricts the control plane to the CPUs that no worker is pinned to,
-// if there are any.
+// if there are any. It fails when the process may not use one of those that workers are pinned to.
 func (p *Proxy) keepOffWorkers() error {
 	if len(p.conf.WorkerCPUs) == 0 {
 		return nil
@@ -201,6 +202,9 @@ func (p *Proxy) keepOffWorkers() error {
 	}
 	taken := make(map[int]bool)
 	for _, cpu := range p.conf.WorkerCPUs[:p.conf.WorkerThreads] {
+		if !slices.Contains(allowed, cpu) {
+			return fmt.Errorf("worker-cpus: this process may not use CPU %d; expected some of %v", cpu, allowed)
+		}
 		taken[cpu] = true
 	}
 	var rest []int

@@ -38,7 +38,7 @@ func TestContract_CONF1_Errors(t *testing.T) {
 		"not built":         {[]string{"--bootstrap", seed, "--backend-sharding", "auto"}, []string{`"auto"`, "accepted: no"}},
 		"secret":            {[]string{"--bootstrap", seed, "--backend-auth-pass", "hush", "hush"}, []string{"backend-auth-pass (redacted)"}},
 		"no such directory": {[]string{"--bootstrap", seed, "--logfile", "/nonexistent/log"}, []string{"logfile", "/nonexistent/log"}},
-		"no such CPU":       {[]string{"--bootstrap", seed, "--worker-threads", "1", "--worker-cpus", "1000"}, []string{"1000", "may use"}},
+		"no such CPU":       {[]string{"--bootstrap", seed, "--worker-threads", "1", "--worker-cpus", "1000"}, []string{"worker-cpus: this process may not use CPU 1000", "expected some of"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := run(t, append(test.args, portArgs(t, test.args)...)...)
