@@ -153,9 +153,9 @@ func (o *Options) args(port int) []string {
 }
 
 // awaitService waits until the port is open and, in front of a cluster, until every shard
-// answers. It gives up when the process has ended.
+// answers, and then until it has no client. It gives up when the process has ended.
 func (p *Proxy) awaitService(o *Options) error {
-	return poll(serveTimeout, "the proxy to serve", func() error {
+	err := poll(serveTimeout, "the proxy to serve", func() error {
 		if !p.child.running() {
 			return hopeless{fmt.Errorf("it has ended with %v", p.child.cmd.ProcessState)}
 		}
@@ -173,6 +173,10 @@ func (p *Proxy) awaitService(o *Options) error {
 		}
 		return servesEverySlot(c)
 	})
+	if err != nil || o.NoWait {
+		return err
+	}
+	return p.AwaitNoClients()
 }
 
 // servesEverySlot asks for keys spread so that every shard of any sensible cluster has
