@@ -293,7 +293,9 @@ func (r *rig) refresh() {
 }
 
 // awaitMap waits for the first map.
-func (r *rig) awaitMap() { r.await("map", func() bool { return r.Current() != nil }) }
+func (r *rig) awaitMap() {
+	r.await("map, and the end of its fetch", func() bool { return r.Current() != nil && r.Stats().Refreshes > 0 })
+}
 
 // addrs answers the addresses of the published nodes.
 func (r *rig) addrs() (addrs []string) {

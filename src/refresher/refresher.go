@@ -226,7 +226,7 @@ func (r *Refresher) take(ctx context.Context, result outcome) (event topology.Ev
 	if ctx.Err() != nil {
 		return topology.FetchFailed, false // what failed did so because the end has come
 	}
-	r.reportOutcome(result)
+	defer r.reportOutcome(result) // a map that is said to be found is in force
 	if result.best == nil {
 		return topology.FetchFailed, false
 	}

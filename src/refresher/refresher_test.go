@@ -305,6 +305,7 @@ func TestContract_TOPO1_PartialMapIsPublishedByDefault(t *testing.T) {
 	}
 	a.serveMap(3, a.whole("a"))
 	r.await("coverage without a wish", func() bool { return r.Current().Complete() })
+	r.await("the log line", func() bool { return r.log.count("every slot has an owner again") > 0 })
 	r.await("readiness", r.Ready)
 	if r.log.count("slots without an owner") != 1 || r.log.count("every slot has an owner again") != 1 {
 		t.Errorf("log:\n%s", r.log)
