@@ -48,7 +48,7 @@ test: build servers node lint uringabi race ## run all tests
 
 LAYOUTS := 1-no 1-yes 2-no 2-yes 4-no 4-yes
 
-contract: build servers ## run the live tests with every number of workers and way of sharing, for about an hour
+contract: build servers ## run the live tests with every number of workers and way of sharing, for about 50 minutes
 	for layout in $(LAYOUTS); do $(GO) test -count=1 ./tests/live/... -layout $$layout || exit 1; done
 
 soak: servers ## run the field cases and the histories at their full size, for about two hours
