@@ -126,7 +126,7 @@ func (r *run) incr(worker int, tags ...string) *client {
 // TestContract_PIPE1_NoLetterIsOverslept: requests that are handed over to a worker while it is
 // busy with other letters are served at once, though nothing else wakes it.
 func TestContract_PIPE1_NoLetterIsOverslept(t *testing.T) {
-	const rounds = 500
+	const rounds = 150
 	r, tags := astray(t, 2*rounds)
 	r.incr(1, tags[0])
 	r.turnTo("reach node 0", second, r.allDone)
@@ -147,7 +147,7 @@ func TestContract_PIPE1_NoLetterIsOverslept(t *testing.T) {
 // with the connection has just answered, and sleeps, are served at once. No bell goes with
 // them, because there was something to be answered yet.
 func TestContract_PIPE1_NoRequestIsLeftBehindAnAnswer(t *testing.T) {
-	const rounds = 2000
+	const rounds = 400
 	r, tags := astray(t, 3*rounds)
 	for range rounds {
 		r.mislead()

@@ -204,12 +204,11 @@ var handOverMutants = []mutant{
 		rare: true,
 	},
 	{
-		name:  "two workers keep the connection of a node",
-		file:  "worker/far.go",
-		old:   "int(k) != w.Number {",
-		new:   "int(k) != w.Number && w.Number != 1 {",
-		harm:  "there are more connections than the configuration says",
-		quick: true,
+		name: "two workers keep the connection of a node",
+		file: "worker/far.go",
+		old:  "int(k) != w.Number {",
+		new:  "int(k) != w.Number && w.Number != 1 {",
+		harm: "there are more connections than the configuration says",
 	},
 	{
 		name: "a connection that redirects to its own node is kept by its keeper",

@@ -96,12 +96,11 @@ var replyMutants = []mutant{
 		harm: "everybody reads everything",
 	},
 	{
-		name:  "a silent request is answered in its turn",
-		file:  "session/emit.go",
-		old:   "	if e.silent {\n		s.swallow(env, seq, env.Arena.Bytes(reply))\n",
-		new:   "	if e.silent && !s.IsNext(seq) {\n		s.swallow(env, seq, env.Arena.Bytes(reply))\n",
-		harm:  "a client that wants no replies takes them for those to later requests",
-		quick: true,
+		name: "a silent request is answered in its turn",
+		file: "session/emit.go",
+		old:  "	if e.silent {\n		s.swallow(env, seq, env.Arena.Bytes(reply))\n",
+		new:  "	if e.silent && !s.IsNext(seq) {\n		s.swallow(env, seq, env.Arena.Bytes(reply))\n",
+		harm: "a client that wants no replies takes them for those to later requests",
 	},
 	{
 		name: "a silent request is answered in parts",

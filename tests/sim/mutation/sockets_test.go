@@ -32,12 +32,11 @@ var socketMutants = []mutant{
 		quick: true,
 	},
 	{
-		name:  "receiving from a client is not begun again when chunks had run out",
-		file:  "worker/client.go",
-		old:   "		w.starved = append(w.starved, c.Token)\n",
-		new:   "",
-		harm:  "a session hangs after a burst of others",
-		quick: true,
+		name: "receiving from a client is not begun again when chunks had run out",
+		file: "worker/client.go",
+		old:  "		w.starved = append(w.starved, c.Token)\n",
+		new:  "",
+		harm: "a session hangs after a burst of others",
 	},
 	{
 		name: "receiving from a node is not begun again when chunks had run out",
