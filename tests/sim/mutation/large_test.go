@@ -51,6 +51,6 @@ var largeMutants = []mutant{
 		old:  "	b := w.resendOn(c, n)\n",
 		new:  "	key := w.keyOf(c)\n	key.Node = uint32(n.index)\n	b := w.pipeFor(n, key)\n",
 		harm: "a read overtakes the write before it behind a redirect",
-		rare: true,
+		test: "TestContract_PIPE4_ARedirectedReadFollowsItsWrite",
 	},
 }
