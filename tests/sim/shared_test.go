@@ -112,6 +112,15 @@ func (r *run) mislead() {
 	r.cluster.published = &wrong
 }
 
+// wasAstray checks that so many redirects were followed, and that a worker has handed requests over.
+func (r *run) wasAstray(t *testing.T, redirects, handing int) {
+	t.Helper()
+	n := r.snapshot().Counters.Redirections
+	if over := r.cores[handing].worker.Snapshot().Counters.HandedOver; int(n) < redirects || over == 0 {
+		t.Errorf("%d redirects, want %d; worker %d has handed %d requests over", n, redirects, handing, over)
+	}
+}
+
 // incr asks for a counter of each tag.
 func (r *run) incr(worker int, tags ...string) *client {
 	c := r.askAt(worker, func(s *script) {
@@ -140,6 +149,7 @@ func TestContract_PIPE1_NoLetterIsOverslept(t *testing.T) {
 		}
 	}
 	r.turnTo("serve everybody", 40*second, r.allDone)
+	r.wasAstray(t, rounds, 0)
 	r.close()
 }
 
@@ -158,6 +168,7 @@ func TestContract_PIPE1_NoRequestIsLeftBehindAnAnswer(t *testing.T) {
 		}
 		r.turnTo("serve three clients", 20*millisecond, r.allDone)
 	}
+	r.wasAstray(t, rounds, 1)
 	r.close()
 }
 
