@@ -35,6 +35,15 @@ func TimeWaits(port int) (n int, err error) {
 	return len(all), err
 }
 
+// UnreadAt is how many bytes the process with a port has yet to read from its connections there.
+func UnreadAt(port int) (n int, err error) {
+	all, err := tcpSockets(1<<tcpEstablished, port, 0)
+	for _, s := range all {
+		n += int(s.unread)
+	}
+	return n, err
+}
+
 // openSockets counts the connections to a loopback port that its process has not closed:
 // those whose client is there, and those whose client has gone.
 func openSockets(port int) (established, closeWait int, err error) {
