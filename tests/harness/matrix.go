@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -33,6 +34,8 @@ type servers struct {
 	lone    *testbed.Node
 	err     error
 	proxies map[kind]*Proxy
+
+	disturbances int64 // of the cluster, when the proxies were started
 }
 
 // kind tells the shared proxies in front of one cluster apart.
@@ -107,16 +110,11 @@ func run(t *testing.T, server, engine string, test func(t *testing.T, e *Env)) {
 		t.Fatal(s.err)
 	}
 	k := kind{engine, layoutFor(t, server, engine)}
-	if s.proxies[k] == nil {
-		options := Options{Cluster: s.cluster, Engine: engine, Checked: true}
-		options.fill(k.layout)
-		p, err := launch(options)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.proxies[k] = p
+	p, err := s.proxy(t.Context(), k)
+	if err != nil {
+		t.Fatal(err)
 	}
-	e := &Env{Server: server, Engine: engine, Layout: k.layout, Cluster: s.cluster, Lone: s.lone, Proxy: s.proxies[k]}
+	e := &Env{Server: server, Engine: engine, Layout: k.layout, Cluster: s.cluster, Lone: s.lone, Proxy: p}
 	e.Flush(t)
 	t.Cleanup(func() {
 		if err := e.Proxy.Healthy(); err != nil {
@@ -129,8 +127,27 @@ func run(t *testing.T, server, engine string, test func(t *testing.T, e *Env)) {
 			t.Errorf("%v", err)
 		}
 		e.Proxy.logOfFailed(t)
+		e.logOfFailed(t)
 	})
 	test(t, e)
+}
+
+// logOfFailed shows a failed test what the nodes of its cluster have logged, and how one of
+// them sees it: the cluster is one that earlier tests have used, and elects by itself.
+func (e *Env) logOfFailed(t *testing.T) {
+	if !t.Failed() {
+		return
+	}
+	for _, n := range e.Cluster.Nodes() {
+		t.Logf("log of the node %s, %s:\n%s", n.Addr(), n.State(), n.LogTail())
+	}
+	for _, n := range e.Cluster.Nodes() {
+		if c, err := n.Dial(); err == nil {
+			nodes, err := c.Do("CLUSTER", "NODES")
+			t.Logf("CLUSTER NODES at %s: %v, %v", n.Addr(), err, nodes)
+			c.Close()
+		}
+	}
 }
 
 func (s *servers) start(server string) error {
@@ -143,20 +160,45 @@ func (s *servers) start(server string) error {
 	return err
 }
 
-func (s *servers) stop() error {
-	var first error
-	for _, p := range s.proxies {
-		if err := p.Stop(); err != nil && first == nil {
-			first = err
+// proxy returns the shared proxy of a kind. None outlives a disturbance of the cluster: an idle
+// one may have taken its map while a slot was elsewhere or a node was down.
+func (s *servers) proxy(ctx context.Context, k kind) (*Proxy, error) {
+	if n := s.cluster.Disturbances(); n != s.disturbances {
+		s.disturbances = n
+		if err := errors.Join(s.cluster.WaitOK(ctx), s.stopProxies()); err != nil {
+			return nil, err
 		}
 	}
+	if p := s.proxies[k]; p != nil {
+		return p, nil
+	}
+	options := Options{Cluster: s.cluster, Engine: k.engine, Checked: true}
+	options.fill(k.layout)
+	p, err := launch(options)
+	if err == nil {
+		s.proxies[k] = p
+	}
+	return p, err
+}
+
+func (s *servers) stopProxies() error {
+	var errs []error
+	for k, p := range s.proxies {
+		errs = append(errs, p.Stop())
+		delete(s.proxies, k)
+	}
+	return errors.Join(errs...)
+}
+
+func (s *servers) stop() error {
+	err := s.stopProxies()
 	if s.cluster != nil {
 		s.cluster.Stop()
 	}
 	if s.lone != nil {
 		s.lone.Stop()
 	}
-	return first
+	return err
 }
 
 // Start starts another proxy in front of the cell's cluster, for this test alone.

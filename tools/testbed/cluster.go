@@ -228,6 +228,15 @@ func (c *Cluster) Stop() error {
 	return err
 }
 
+// Disturbances counts what this process has done to the cluster that others may have seen on
+// its way, and may still believe: nodes killed, paused and restarted, failovers, moved slots.
+func (c *Cluster) Disturbances() (count int64) {
+	for _, n := range c.nodes {
+		count += n.disturbed.Load()
+	}
+	return count
+}
+
 // Kill ends a node with SIGKILL; see Node.Kill.
 func (c *Cluster) Kill(index int) error { return c.with(index, (*Node).Kill) }
 

@@ -49,6 +49,7 @@ func (c *Cluster) Failover(ctx context.Context, shard int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	candidate.disturbed.Add(1)
 	command := []any{"CLUSTER", "FAILOVER"}
 	old, err := c.Primary(shard)
 	if err != nil {

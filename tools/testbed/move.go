@@ -64,6 +64,7 @@ func (c *Cluster) MoveSlotLegacy(ctx context.Context, move Move) error {
 	if err != nil {
 		return err
 	}
+	source.disturbed.Add(1)
 	setslot := func(n *Node, step MoveStep, args ...any) error {
 		if _, err := n.do(append([]any{"CLUSTER", "SETSLOT", move.Slot}, args...)...); err != nil {
 			return err
@@ -100,6 +101,7 @@ func (c *Cluster) MoveSlotsAtomic(ctx context.Context, first, last, from, to int
 	if err != nil {
 		return err
 	}
+	source.disturbed.Add(1)
 	what := fmt.Sprintf("move slots %d-%d from %s to %s", first, last, source.Addr(), target.Addr())
 	earlier, err := source.slotMigrations()
 	if err != nil {

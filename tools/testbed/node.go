@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -15,7 +16,7 @@ import (
 const (
 	startTimeout = 20 * time.Second // until a started server answers
 	replyTimeout = 2 * time.Second  // one command of the test bed itself
-	logTailLines = 8                // shown when a server does not start
+	logTailLines = 16               // shown when a server does not start, or a test fails
 )
 
 // NodeOptions describe one server.
@@ -41,6 +42,8 @@ type Node struct {
 	detached bool
 	ports    Ports
 	tempDir  bool
+
+	disturbed atomic.Int64 // see Cluster.Disturbances
 
 	mu   sync.Mutex // guards proc
 	proc process
@@ -118,6 +121,9 @@ func (n *Node) Log() string {
 	return string(text)
 }
 
+// LogTail returns the last lines of Log.
+func (n *Node) LogTail() string { return tail(n.Log(), logTailLines) }
+
 // Kill ends the server with SIGKILL and returns when it is gone. Nothing is
 // saved: a restarted node has no keys, but a cluster node keeps its id and
 // its view of the cluster.
@@ -127,12 +133,16 @@ func (n *Node) Kill() error {
 	if n.proc.state() == Down {
 		return fmt.Errorf("node %s is down", n.Addr())
 	}
+	n.disturbed.Add(1)
 	return n.proc.kill()
 }
 
 // Pause stops the server with SIGSTOP: it keeps its connections and answers
 // nothing.
-func (n *Node) Pause() error { return n.signal(syscall.SIGSTOP, Paused) }
+func (n *Node) Pause() error {
+	n.disturbed.Add(1)
+	return n.signal(syscall.SIGSTOP, Paused)
+}
 
 // Resume continues a paused server with SIGCONT.
 func (n *Node) Resume() error { return n.signal(syscall.SIGCONT, Running) }
@@ -140,6 +150,7 @@ func (n *Node) Resume() error { return n.signal(syscall.SIGCONT, Running) }
 // Restart kills the server if it is up, starts it on the same port and
 // directory, and waits until it answers.
 func (n *Node) Restart(ctx context.Context) error {
+	n.disturbed.Add(1)
 	n.mu.Lock()
 	err := n.proc.kill()
 	n.mu.Unlock()
@@ -233,7 +244,7 @@ func (n *Node) start(ctx context.Context) error {
 		return err
 	})
 	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("node %s ended while it started; its log %s ends in:\n%s", n.Addr(), n.logPath(), tail(n.Log(), logTailLines))
+		return fmt.Errorf("node %s ended while it started; its log %s ends in:\n%s", n.Addr(), n.logPath(), n.LogTail())
 	}
 	return err
 }
