@@ -157,10 +157,16 @@ func (p *Proxy) Run(ctx context.Context, cut <-chan struct{}) {
 	p.own.Info("shutting down", "clients", p.shared.Clients.Load())
 	p.shared.Stopping.Store(true)
 	p.wake()
+	var over string
 	select {
 	case <-workers:
 	case <-cut:
+		over = "another signal has come"
 	case <-time.After(time.Duration(p.conf.ShutdownTimeoutSecs) * time.Second):
+		over = "shutdown-timeout-secs have passed"
+	}
+	if n := p.shared.Clients.Load(); over != "" && n > 0 {
+		p.own.Warn("ending sessions", "clients", n, "reason", over)
 	}
 	p.shared.Cutoff.Store(true)
 	p.wake()

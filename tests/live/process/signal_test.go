@@ -65,6 +65,9 @@ func TestContract_CONF4_OpenSessionsAreServed(t *testing.T) {
 		}
 		second.Close()
 		wantExit(t, p)
+		if n := p.LinesWith(`msg="ending sessions"`); n != 0 {
+			t.Errorf("sessions were ended:\n%s", p.Log())
+		}
 	})
 }
 
@@ -80,7 +83,16 @@ func TestContract_CONF4_TimeoutEndsSessions(t *testing.T) {
 		if got := rest(t, c); got != "" {
 			t.Errorf("%q was sent at the end", got)
 		}
+		wantEnding(t, p, 1, "shutdown-timeout-secs have passed")
 	})
+}
+
+// wantEnding wants the log to say once how many sessions were ended, and why.
+func wantEnding(t *testing.T, p *harness.Proxy, clients int, reason string) {
+	t.Helper()
+	if n := p.LinesWith(`msg="ending sessions"`, fmt.Sprintf("clients=%d ", clients), fmt.Sprintf("reason=%q", reason)); n != 1 {
+		t.Errorf("%d lines say that %d sessions were ended because %s, want 1:\n%s", n, clients, reason, p.Log())
+	}
 }
 
 // A second signal ends idle sessions at once. One whose request is with a node gets its
@@ -104,6 +116,7 @@ func TestContract_CONF4_SecondSignal(t *testing.T) {
 			t.Errorf("the idle session got %q, the busy one %q", got, reply)
 		}
 		wantExit(t, p)
+		wantEnding(t, p, 2, "another signal has come")
 	})
 }
 
