@@ -16,8 +16,8 @@ import (
 // that it owes replies to fail, and its slots are served, long before the next refresh
 // that nobody wished for.
 func TestHungPrimaryIsLeft(t *testing.T) {
-	stuck, e, replaced := beforeAHang(t)
-	pause(t, e, "slow")
+	stuck, _, hang, replaced := beforeAHang(t)
+	hang()
 	mustWrite(t, stuck, repeat(3, "INCR", "slow"))
 	replaced()
 	for range 3 {
@@ -30,21 +30,27 @@ func TestHungPrimaryIsLeft(t *testing.T) {
 }
 
 // beforeAHang is a client that has set the key slow at a cluster whose map is not refreshed
-// by itself; replaced waits until the key's primary is no more.
-func beforeAHang(t *testing.T) (c *testbed.Conn, e *harness.Env, replaced func()) {
+// by itself, and what becomes of the key's primary: hang stops it for good, and
+// replaced waits until it is no more.
+func beforeAHang(t *testing.T) (c *testbed.Conn, p *harness.Proxy, hang, replaced func()) {
 	t.Helper()
 	cluster := testbed.RunCluster(t, testbed.Options{})
-	p := harness.Start(t, harness.Options{Cluster: cluster, Checked: true, Args: []string{"--topology-refresh-secs", "600"}})
+	p = harness.Start(t, harness.Options{Cluster: cluster, Checked: true, Args: []string{"--topology-refresh-secs", "600"}})
 	c = p.Dial(t)
 	c.SetTimeout(3 * patience)
 	mustDo(t, c, "SET", "slow", "1")
-	e = &harness.Env{Cluster: cluster, Lone: cluster.Nodes()[0], Proxy: p}
-	shard := shardOf(t, e, "slow")
+	shard := harness.ShardOf(t, cluster, "slow")
 	old, err := cluster.Primary(shard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c, e, func() {
+	hang = func() {
+		t.Helper()
+		if err := old.Pause(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c, p, hang, func() {
 		t.Helper()
 		if _, err := cluster.WaitFailover(context.Background(), shard, old.Index); err != nil {
 			t.Fatal(err)
@@ -54,18 +60,17 @@ func beforeAHang(t *testing.T) (c *testbed.Conn, e *harness.Env, replaced func()
 
 // A large request of which the hung node has taken a part fails too.
 func TestHungPrimaryIsLeftInsideALargeRequest(t *testing.T) {
-	stuck, e, replaced := beforeAHang(t)
+	stuck, p, hang, replaced := beforeAHang(t)
 	request := testbed.AppendCommand(nil, "SET", "slow", long(64*mb))
 	mustWrite(t, stuck, request[:4*mb])
 	// Before it has begun, the node is only asked for its key, and it goes elsewhere.
 	harness.Eventually(t, patience, "the request to begin", func() error {
-		if info, _ := mustDo(t, e.Proxy.Dial(t), "INFO").(string); !strings.Contains(info, "private_conns:1\r\n") {
+		if info, _ := mustDo(t, p.Dial(t), "INFO").(string); !strings.Contains(info, "private_conns:1\r\n") {
 			return errors.New("it has no connection of its own")
 		}
 		return nil
 	})
-	resume := pause(t, e, "slow")
-	defer resume()
+	hang()
 	written := make(chan error, 1)
 	go func() { written <- stuck.Write(request[4*mb:]) }()
 	replaced()

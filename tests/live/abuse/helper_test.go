@@ -51,58 +51,6 @@ func repeat(n int, args ...any) []byte {
 	return bytes.Repeat(testbed.AppendCommand(nil, args...), n)
 }
 
-// shardOf is the number of the shard that owns a key.
-func shardOf(t *testing.T, e *harness.Env, key string) int {
-	t.Helper()
-	slot := mustDo(t, e.DialLone(t), "CLUSTER", "KEYSLOT", key).(int64)
-	for _, s := range e.Cluster.Status() {
-		for _, r := range s.Slots {
-			if int64(r.First) <= slot && slot <= int64(r.Last) {
-				return s.Index % e.Cluster.Shards
-			}
-		}
-	}
-	t.Fatalf("no node owns the key %q", key)
-	return 0
-}
-
-// pause stops the node that owns a key until the test ends or resume is called. Its
-// replica takes over a few seconds later, unless keepPrimaries was called.
-func pause(t *testing.T, e *harness.Env, key string) (resume func()) {
-	t.Helper()
-	n, err := e.Cluster.Primary(shardOf(t, e, key))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := n.Pause(); err != nil {
-		t.Fatal(err)
-	}
-	paused := true
-	resume = func() {
-		if paused {
-			paused = false
-			if err := n.Resume(); err != nil {
-				t.Error(err)
-			}
-		}
-	}
-	t.Cleanup(resume)
-	return resume
-}
-
-// keepPrimaries makes nodes take one for alive that does not answer, until the test ends: so no
-// replica takes over, however slow the machine is.
-func keepPrimaries(t *testing.T, e *harness.Env) {
-	t.Helper()
-	set := func(ms int) {
-		for _, n := range e.Cluster.Nodes() {
-			mustDo(t, testbed.MustDial(t, n.Addr()), "CONFIG", "SET", "cluster-node-timeout", ms)
-		}
-	}
-	set(60_000)
-	t.Cleanup(func() { set(testbed.NodeTimeoutMs) })
-}
-
 // grown wants the proxy's memory to grow by at most limit while act runs and settle waits.
 func grown(t *testing.T, p *harness.Proxy, limit int64, act func()) {
 	t.Helper()

@@ -17,8 +17,7 @@ func TestEarlyRepliesAreSmall(t *testing.T) {
 	eachEngine(t, nil, func(t *testing.T, e *harness.Env, p *harness.Proxy) {
 		c := p.Dial(t)
 		mustDo(t, c, "SET", "slow", "1")
-		keepPrimaries(t, e)
-		resume := pause(t, e, "slow")
+		resume := harness.HoldOwner(t, e.Cluster, "slow")
 		const pings = 300_000
 		grown(t, p, 64*mb, func() {
 			mustWrite(t, c, repeat(1, "GET", "slow"))
@@ -55,18 +54,17 @@ func TestPartsOfRepliesAreLimited(t *testing.T) {
 	args := []string{"--client-output-buffer-limit", "normal", "16mb", "8mb", "60"}
 	eachEngine(t, args, func(t *testing.T, e *harness.Env, p *harness.Proxy) {
 		c, other := p.Dial(t), p.Dial(t)
-		slow := shardOf(t, e, "slow")
+		slow := harness.ShardOf(t, e.Cluster, "slow")
 		var fast []any
 		for i := 0; len(fast) < 4; i++ {
-			if key := fmt.Sprint("fast", i); shardOf(t, e, key) != slow {
+			if key := fmt.Sprint("fast", i); harness.ShardOf(t, e.Cluster, key) != slow {
 				mustDo(t, c, "SET", key, long(mb/4))
 				fast = append(fast, key)
 			}
 		}
 		mget := slices.Concat([]any{"MGET", "slow"}, fast)
 		mustDo(t, other, mget...)
-		keepPrimaries(t, e)
-		pause(t, e, "slow")
+		harness.HoldOwner(t, e.Cluster, "slow")
 		grown(t, p, 64*mb, func() {
 			mustWrite(t, c, repeat(100, mget...))
 			harness.Eventually(t, patience, "the client to be closed", func() error {
@@ -101,8 +99,7 @@ func TestHeldBytesAreSmall(t *testing.T) {
 			held = append(held, p.Dial(t))
 		}
 		mustDo(t, held[0], "SET", "slow", "1")
-		keepPrimaries(t, e)
-		resume := pause(t, e, "slow")
+		resume := harness.HoldOwner(t, e.Cluster, "slow")
 		request := testbed.AppendCommand(nil, "ECHO", long(size))
 		grown(t, p, 16*mb, func() {
 			for _, c := range held {

@@ -62,7 +62,7 @@ func TestScriptCannotBreakConnections(t *testing.T) {
 		c := p.Dial(t)
 		mustDo(t, c, "SET", "key", "1")
 		slot := mustDo(t, e.DialLone(t), "CLUSTER", "KEYSLOT", "key")
-		n, err := e.Cluster.Primary(shardOf(t, e, "key"))
+		n, err := e.Cluster.Primary(harness.ShardOf(t, e.Cluster, "key"))
 		if err != nil {
 			t.Fatal(err)
 		}

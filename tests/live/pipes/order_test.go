@@ -307,7 +307,7 @@ func disturb(t *testing.T, e *harness.Env, p *harness.Proxy, writers []*writer, 
 // the old one is late then, and must not be overtaken.
 func holdSource(t *testing.T, e *harness.Env, p *harness.Proxy, slot int) {
 	t.Helper()
-	resume := stop(t, e.Cluster, 0)
+	resume := harness.Hold(t, e.Cluster, 0)
 	defer resume()
 	harness.Eventually(t, harness.Patience, "the proxy to learn where the slot is", func() error {
 		c, err := testbed.Dial(p.Addr) // another one each time: a request to the old node would not come back

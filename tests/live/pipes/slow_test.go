@@ -41,7 +41,7 @@ func TestCase_I10_OneNodeSlow(t *testing.T) {
 		}
 		askEach(t, lively, 1)
 		before := askEach(t, lively, rounds)
-		resume := stop(t, cluster, 0)
+		resume := harness.Hold(t, cluster, 0)
 		resident := p.RSS()
 		request := []byte{}
 		for i := range sets {

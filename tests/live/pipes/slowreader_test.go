@@ -121,7 +121,7 @@ func send(t *testing.T, c *testbed.Conn, args ...any) {
 // behind lets the requests of others follow those of slow readers at the node, and returns when it has them.
 func (r *readers) behind(t *testing.T, slow, others []*testbed.Conn) {
 	t.Helper()
-	resume := stop(t, r.env.Cluster, 0)
+	resume := harness.Hold(t, r.env.Cluster, 0)
 	for _, c := range slow {
 		send(t, c, "GET", r.large)
 	}
@@ -208,7 +208,7 @@ func TestContract_PIPE5_WhatArrivesWithALargeReplyWaitsASecond(t *testing.T) {
 // behindAtOnce lets the beginning of a reply and requests of all others be there when the proxy looks.
 func (r *readers) behindAtOnce(t *testing.T, slow *testbed.Conn) {
 	t.Helper()
-	resume := stop(t, r.env.Cluster, 0)
+	resume := harness.Hold(t, r.env.Cluster, 0)
 	send(t, slow, "GET", r.large)
 	signal(t, r.proxy, syscall.SIGSTOP)
 	resume()

@@ -14,30 +14,6 @@ import (
 // slotOfShard has a slot of each shard of a cluster as the test bed makes it.
 var slotOfShard = []int{500, 8000, 16000}
 
-// stop stops the primary of a shard until the test ends or resume is called. Its replica would take
-// over some seconds later.
-func stop(t *testing.T, c *testbed.Cluster, shard int) (resume func()) {
-	t.Helper()
-	n, err := c.Primary(shard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := n.Pause(); err != nil {
-		t.Fatal(err)
-	}
-	stopped := true
-	resume = func() {
-		if stopped {
-			stopped = false
-			if err := n.Resume(); err != nil {
-				t.Error(err)
-			}
-		}
-	}
-	t.Cleanup(resume)
-	return resume
-}
-
 // unread wants nothing to have come that was not read.
 func unread(t *testing.T, c *testbed.Conn) {
 	t.Helper()
@@ -65,7 +41,7 @@ func TestCase_C07_LocalAnswersKeepTheirPlace(t *testing.T) {
 		slots = slices.Clone(slots)
 		for _, slow := range []int{0, 2} { // that of the first request, and that of the last key of the MGET
 			before := []any{"OK", "PONG", "v"}
-			resume := stop(t, e.Cluster, slow)
+			resume := harness.Hold(t, e.Cluster, slow)
 			c.Send("SET", keys[0], "v")
 			c.Send("PING")
 			c.Send("GET", keys[0])
@@ -129,7 +105,7 @@ func TestCase_C09_OneDeadlineForAPipeline(t *testing.T) {
 				t.Fatalf("SET: %v, %v", got, err)
 			}
 		}
-		resume := stop(t, e.Cluster, 0)
+		resume := harness.Hold(t, e.Cluster, 0)
 		for range queued {
 			c.Send("GET", key)
 		}

@@ -122,30 +122,6 @@ func halfClose(t *testing.T, c *testbed.Conn) {
 	}
 }
 
-// pauseOwner stops the node of a key until the returned function is called.
-func pauseOwner(t *testing.T, e *harness.Env, key string) (resume func()) {
-	t.Helper()
-	slot := harness.MustDo(t, e.DialLone(t), "CLUSTER", "KEYSLOT", key)
-	for _, s := range e.Cluster.Status() {
-		for _, r := range s.Slots {
-			if n := slot.(int64); int64(r.First) <= n && n <= int64(r.Last) {
-				if err := e.Cluster.Pause(s.Index); err != nil {
-					t.Fatal(err)
-				}
-				resume = func() {
-					if err := e.Cluster.Resume(s.Index); err != nil {
-						t.Error(err)
-					}
-				}
-			}
-		}
-	}
-	if resume == nil {
-		t.Fatalf("no node owns the key %q of slot %v", key, slot)
-	}
-	return resume
-}
-
 // one is a cluster of one node, for what needs a node of its own.
 func one(t *testing.T, options testbed.Options) *testbed.Cluster {
 	t.Helper()

@@ -156,7 +156,7 @@ func TestBackendTimeout(t *testing.T) {
 		p := e.Start(t, harness.Options{Args: []string{"--backend-timeout-ms", fmt.Sprint(limit.Milliseconds())}})
 		stuck, other := p.Dial(t), p.Dial(t)
 		harness.MustDo(t, stuck, "MSET", "a", "1", "b", "2")
-		resume := pauseOwner(t, e, "a")
+		resume := harness.HoldOwner(t, e.Cluster, "a")
 		began := time.Now()
 		replies, err := stuck.Pipeline([]any{"GET", "a"}, []any{"GET", "a"}, []any{"PING"})
 		took := time.Since(began)

@@ -102,7 +102,7 @@ func TestContract_CONF4_SecondSignal(t *testing.T) {
 		p := e.Start(t, harness.Options{Args: []string{"--shutdown-timeout-secs", "60"}})
 		idle, busy := p.Dial(t), p.Dial(t)
 		harness.MustDo(t, idle, "SET", "a", "1")
-		resume := pauseOwner(t, e, "a")
+		resume := harness.HoldOwner(t, e.Cluster, "a")
 		busy.Send("GET", "a")
 		if err := busy.Flush(); err != nil {
 			t.Error(err)
