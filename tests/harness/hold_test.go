@@ -22,7 +22,7 @@ func TestHoldKeepsThePrimary(t *testing.T) {
 	time.Sleep(3 * time.Second)
 	resume()
 	if after, err := c.Primary(before.Index % c.Shards); err != nil || after != before {
-		t.Errorf("the primary is %v, %v, want %v", after, err, before)
+		t.Errorf("another node, or none, is the primary: %v", err)
 	}
 	for _, n := range c.Nodes() {
 		if got := MustDo(t, testbed.MustDial(t, n.Addr()), "CONFIG", "GET", nodeTimeout).([]any)[1]; got != timeout {
