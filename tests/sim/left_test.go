@@ -65,8 +65,6 @@ func TestClientsLeaveAHungNode(t *testing.T) {
 	if stays.got != len(stays.requests) {
 		t.Error(stays)
 	}
-	r.judge.finish()
-	r.close()
 }
 
 // TestHalfClosedClientWaitsForASlowNode: who ends its sending side may want the replies.
@@ -77,7 +75,6 @@ func TestHalfClosedClientWaitsForASlowNode(t *testing.T) {
 	if half.got != len(half.requests) {
 		t.Error(half)
 	}
-	r.close()
 }
 
 // slowly has a client get a large value that it does not read, behind which it may end its
@@ -117,7 +114,6 @@ func TestSlowReaderHasTheSoftLimitsTime(t *testing.T) {
 		t.Errorf("%+v, the client should be closed", n)
 	}
 	reader.done = true
-	r.close()
 }
 
 // TestHalfClosedClientReadsSlowly: it is there, whatever time it takes.
@@ -130,14 +126,13 @@ func TestHalfClosedClientReadsSlowly(t *testing.T) {
 	if reader.got != len(reader.requests) {
 		t.Error(reader)
 	}
-	r.close()
 }
 
 // TestNodeHangsInsideALargeRequest: the client leaves and is closed, or stays and is told
 // when the time for replies is over.
 func TestNodeHangsInsideALargeRequest(t *testing.T) {
-	hangInside(t, 0)
-	hangInside(t, 500*millisecond)
+	t.Run("without a timeout", func(t *testing.T) { hangInside(t, 0) })
+	t.Run("with one", func(t *testing.T) { hangInside(t, 500*millisecond) })
 }
 
 func hangInside(t *testing.T, timeout int64) {
@@ -172,5 +167,4 @@ func hangInside(t *testing.T, timeout int64) {
 	if n := r.census(); n.Clients != 0 || n.InFlight != 0 {
 		t.Errorf("%+v, want nothing", n)
 	}
-	r.close()
 }

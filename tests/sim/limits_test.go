@@ -10,11 +10,16 @@ func quietConfig() Config {
 	return Config{Chunks: 64, Room: 1 << 20, Latency: 10 * microsecond, Lanes: 1, Depth: 1}
 }
 
-// begin makes a run that goes no further than the test.
+// begin makes a run that goes as far as the test, and is judged as a whole when that is over.
 func begin(t *testing.T, c Config) *run {
 	t.Helper()
 	r := newRun(newWorld(1, nil), c, regions(c.workers()), nil)
-	t.Cleanup(r.abandon)
+	t.Cleanup(func() {
+		defer r.abandon()
+		if !t.Failed() {
+			r.end()
+		}
+	})
 	return r
 }
 
@@ -58,41 +63,43 @@ func TestPipeliningLimits(t *testing.T) {
 		{"pipe.PendingMax", []string{"a"}, 64 << 10, 140_000, 32 << 10, false},
 		{"pipe.PendingMax, lost", []string{"a"}, 64 << 10, 140_000, 32 << 10, true},
 	} {
-		c := quietConfig()
-		c.Chunks = 256
-		s := newScene(t, c)
-		s.client.depth = test.requests
-		for i := range test.requests {
-			s.script.keyed(opGet, []string{keyOf(test.tags[i%len(test.tags)], "k0")}, nil)
-		}
-		inFlight, stopped := 0, false
-		stop := func() {
-			if s.client.got < test.answered || stopped {
-				return
+		t.Run(test.name, func(t *testing.T) {
+			c := quietConfig()
+			c.Chunks = 256
+			s := newScene(t, c)
+			s.client.depth = test.requests
+			for i := range test.requests {
+				s.script.keyed(opGet, []string{keyOf(test.tags[i%len(test.tags)], "k0")}, nil)
 			}
-			stopped = true
-			for _, n := range s.cluster.nodes {
-				n.stallUntil = s.world.now + faultTime
-			}
-			s.world.after(faultTime-millisecond, func() {
-				if inFlight = s.census().InFlight; test.breaks {
-					s.config.F.NodeReset = 1 // so that lost connections are no surprise
-					for _, n := range s.cluster.nodes {
-						n.breakAll()
-					}
+			inFlight, stopped := 0, false
+			stop := func() {
+				if s.client.got < test.answered || stopped {
+					return
 				}
-			})
-		}
-		stop()
-		s.connect()
-		s.world.after(0, func() { s.client.end.watch(func() { s.client.readable(); stop() }, s.client.act) })
-		s.play()
-		if inFlight > test.most || inFlight < test.most/2 { // reading goes on at the half
-			t.Errorf("%s: %d requests are in flight, want %d, or the half at least", test.name, inFlight, test.most)
-		}
-		if s.judge.replies < test.requests {
-			t.Errorf("%s: %d replies to %d requests", test.name, s.judge.replies, test.requests)
-		}
+				stopped = true
+				for _, n := range s.cluster.nodes {
+					n.stallUntil = s.world.now + faultTime
+				}
+				s.world.after(faultTime-millisecond, func() {
+					if inFlight = s.census().InFlight; test.breaks {
+						s.config.F.NodeReset = 1 // so that lost connections are no surprise
+						for _, n := range s.cluster.nodes {
+							n.breakAll()
+						}
+					}
+				})
+			}
+			stop()
+			s.connect()
+			s.world.after(0, func() { s.client.end.watch(func() { s.client.readable(); stop() }, s.client.act) })
+			s.play()
+			if inFlight > test.most || inFlight < test.most/2 { // reading goes on at the half
+				t.Errorf("%d requests are in flight, want %d, or the half at least", inFlight, test.most)
+			}
+			if s.judge.replies < test.requests {
+				t.Errorf("%d replies to %d requests", s.judge.replies, test.requests)
+			}
+		})
 	}
 }
 
@@ -115,33 +122,35 @@ func TestMemoryOfOneClientIsBounded(t *testing.T) {
 		{"the soft limit", 0, limit, 0, false},
 		{"the soft limit and long requests", 0, limit, 1500, false},
 	} {
-		c := quietConfig()
-		c.Room, c.HardOutput, c.SoftOutput, c.Trickle = 4<<10, test.hard, test.soft, 50*microsecond
-		s := newScene(t, c)
-		s.client.depth, s.client.deaf, s.client.rushing = replies, true, false
-		s.script.keyed(opSet, []string{keyOf("a", "k0")}, []string{fmt.Sprintf("%0*d", value, 7)})
-		for range replies - 1 {
-			if test.fill > 0 {
-				s.script.keyed(opSet, []string{keyOf("b", "k0")}, []string{fmt.Sprintf("%0*d", test.fill, 8)})
+		t.Run(test.name, func(t *testing.T) {
+			c := quietConfig()
+			c.Room, c.HardOutput, c.SoftOutput, c.Trickle = 4<<10, test.hard, test.soft, 50*microsecond
+			s := newScene(t, c)
+			s.client.depth, s.client.deaf, s.client.rushing = replies, true, false
+			s.script.keyed(opSet, []string{keyOf("a", "k0")}, []string{fmt.Sprintf("%0*d", value, 7)})
+			for range replies - 1 {
+				if test.fill > 0 {
+					s.script.keyed(opSet, []string{keyOf("b", "k0")}, []string{fmt.Sprintf("%0*d", test.fill, 8)})
+				}
+				s.script.keyed(opGet, []string{keyOf("a", "k0")}, nil)
 			}
-			s.script.keyed(opGet, []string{keyOf("a", "k0")}, nil)
-		}
-		s.connect()
-		peak := 0
-		for s.turn(second + faultTime) {
-			peak = max(peak, s.used())
-		}
-		if peak > limit+slack {
-			t.Errorf("%s: %d bytes in use, the limit is %d", test.name, peak, limit)
-		}
-		if closed := s.census().Clients == 0; closed != test.closed {
-			t.Errorf("%s: closed: %v", test.name, closed)
-		}
-		s.client.rush()
-		s.turnTo("serve what is held", calmTime, s.allDone)
-		if all := s.client.got == len(s.client.requests); all == test.closed {
-			t.Errorf("%s: %s", test.name, s.client)
-		}
+			s.connect()
+			peak := 0
+			for s.turn(second + faultTime) {
+				peak = max(peak, s.used())
+			}
+			if peak > limit+slack {
+				t.Errorf("%d bytes in use, the limit is %d", peak, limit)
+			}
+			if closed := s.census().Clients == 0; closed != test.closed {
+				t.Errorf("closed: %v", closed)
+			}
+			s.client.rush()
+			s.turnTo("serve what is held", calmTime, s.allDone)
+			if all := s.client.got == len(s.client.requests); all == test.closed {
+				t.Error(s.client)
+			}
+		})
 	}
 }
 
@@ -168,35 +177,37 @@ func TestTimeouts(t *testing.T) {
 			}
 		}, 2 * second, "-TRYAGAIN node 10.0.0.1:7002 cannot be reached (timed out), the request was not sent\r\n"},
 	} {
-		c := quietConfig()
-		c.Timeout = test.timeout
-		s := newScene(t, c)
-		if test.timeout == 0 {
-			test.trouble(s)
-		}
-		answeredAt, got := int64(0), ""
-		s.script.add(&request{op: opLocal, wire: wireOf("PING"), local: func([]byte) string { return "" }})
-		if test.timeout > 0 { // the connection stands before the trouble begins
-			s.script.keyed(opGet, []string{keyOf("a", "k0")}, nil)
-			s.script.add(&request{op: opLocal, wire: wireOf("PING"), local: func([]byte) string {
+		t.Run(test.name, func(t *testing.T) {
+			c := quietConfig()
+			c.Timeout = test.timeout
+			s := newScene(t, c)
+			if test.timeout == 0 {
 				test.trouble(s)
+			}
+			answeredAt, got := int64(0), ""
+			s.script.add(&request{op: opLocal, wire: wireOf("PING"), local: func([]byte) string { return "" }})
+			if test.timeout > 0 { // the connection stands before the trouble begins
+				s.script.keyed(opGet, []string{keyOf("a", "k0")}, nil)
+				s.script.add(&request{op: opLocal, wire: wireOf("PING"), local: func([]byte) string {
+					test.trouble(s)
+					return ""
+				}})
+			}
+			s.script.keyed(opGet, []string{keyOf("a", "k0")}, nil)
+			q := s.script.requests[len(s.script.requests)-1]
+			q.local = func(reply []byte) string {
+				answeredAt, got = s.world.now, string(reply)
 				return ""
-			}})
-		}
-		s.script.keyed(opGet, []string{keyOf("a", "k0")}, nil)
-		q := s.script.requests[len(s.script.requests)-1]
-		q.local = func(reply []byte) string {
-			answeredAt, got = s.world.now, string(reply)
-			return ""
-		}
-		s.connect()
-		began := s.world.now
-		s.turnTo("serve the session", 10*second, s.allDone)
-		if took := answeredAt - began; took < test.after || took > test.after+within {
-			t.Errorf("%s: given up after %d ms, want %d", test.name, took/millisecond, test.after/millisecond)
-		}
-		if got != test.want {
-			t.Errorf("%s: answered %q, want %q", test.name, got, test.want)
-		}
+			}
+			s.connect()
+			began := s.world.now
+			s.turnTo("serve the session", 10*second, s.allDone)
+			if took := answeredAt - began; took < test.after || took > test.after+within {
+				t.Errorf("given up after %d ms, want %d", took/millisecond, test.after/millisecond)
+			}
+			if got != test.want {
+				t.Errorf("answered %q, want %q", got, test.want)
+			}
+		})
 	}
 }

@@ -43,7 +43,6 @@ func TestLostEndOfAClient(t *testing.T) {
 	stays.leave()
 	stays.end.close()
 	r.turnTo("see the last client go", 15*second, func() bool { return r.census().Clients == 0 })
-	r.close()
 }
 
 // TestLostEndOfANode has nodes break the connections on which they owe replies, and the
@@ -68,5 +67,4 @@ func TestLostEndOfANode(t *testing.T) {
 	waits.leave()
 	waits.end.close()
 	r.turnTo("see the client go", 15*second, func() bool { return r.census().Clients == 0 })
-	r.close()
 }

@@ -45,6 +45,4 @@ func TestContract_PIPE4_ARedirectedReadFollowsItsWrite(t *testing.T) {
 		pair.rush()
 		r.turnTo("serve both", 10*second, r.allDone)
 	}
-	r.judge.finish()
-	r.close()
 }

@@ -94,6 +94,7 @@ func (s *Simulator) run(c Config, log io.Writer, m *mutant) (result Result) {
 	r := newRun(w, c, s.memory, m)
 	defer r.abandon()
 	r.play()
+	r.end()
 	result.Replies = r.judge.replies
 	result.Counted = r.snapshot().Counters
 	return result
@@ -189,7 +190,7 @@ func clientAddr(number int) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(20_000+number))
 }
 
-// play goes through the phases of a run.
+// play goes through the phases of a run, up to its end.
 func (r *run) play() {
 	r.cluster.start()
 	for range r.config.Sessions {
@@ -210,6 +211,11 @@ func (r *run) play() {
 	if r.config.Stop == 0 {
 		r.probe()
 	}
+}
+
+// end waits for what sessions still wait for, judges the whole run and counts what is left.
+func (r *run) end() {
+	r.turnTo("finish the sessions", calmTime, r.allDone)
 	for _, c := range r.clients {
 		if c.stubborn {
 			c.abort()

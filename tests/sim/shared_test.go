@@ -35,25 +35,26 @@ func TestContract_PIPE1_OneConnectionForAllWorkers(t *testing.T) {
 	}{
 		{2, 1, primaries, true}, {4, 1, primaries, true}, {4, 2, 2 * primaries, true}, {4, 1, 4 * primaries, false}, {2, 2, 4 * primaries, false},
 	} {
-		c := sharing(test.workers)
-		c.Shared = test.shared
-		r := begin(t, c)
-		r.cluster.start()
-		for i := range 4 * test.workers {
-			r.askAt(i%test.workers, func(s *script) {
-				s.hello(2 + i/test.workers%test.protocols)
-				for range 3 {
-					for _, tag := range r.cluster.tags {
-						s.keyed(opIncr, []string{keyOf(tag, "n0")}, nil)
+		t.Run(fmt.Sprintf("%+v", test), func(t *testing.T) {
+			c := sharing(test.workers)
+			c.Shared = test.shared
+			r := begin(t, c)
+			r.cluster.start()
+			for i := range 4 * test.workers {
+				r.askAt(i%test.workers, func(s *script) {
+					s.hello(2 + i/test.workers%test.protocols)
+					for range 3 {
+						for _, tag := range r.cluster.tags {
+							s.keyed(opIncr, []string{keyOf(tag, "n0")}, nil)
+						}
 					}
-				}
-			})
-		}
-		r.turnTo("serve everybody", second, r.allDone)
-		if n := int(r.snapshot().Counters.BackendDials); n != test.dials {
-			t.Errorf("%+v: %d dials", test, n)
-		}
-		r.close()
+				})
+			}
+			r.turnTo("serve everybody", second, r.allDone)
+			if n := int(r.snapshot().Counters.BackendDials); n != test.dials {
+				t.Errorf("%d dials", n)
+			}
+		})
 	}
 }
 
@@ -82,7 +83,6 @@ func TestContract_PIPE1_WhatIsNotSentIsSaidToBe(t *testing.T) {
 			}
 		}
 	}
-	r.close()
 }
 
 // astray is a run of two workers whose map has the slots of node 0 with node 1. Worker 0 has the
@@ -150,7 +150,6 @@ func TestContract_PIPE1_NoLetterIsOverslept(t *testing.T) {
 	}
 	r.turnTo("serve everybody", 40*second, r.allDone)
 	r.wasAstray(t, rounds, 0)
-	r.close()
 }
 
 // TestContract_PIPE1_NoRequestIsLeftBehindAnAnswer: requests that are handed over when the worker
@@ -169,7 +168,6 @@ func TestContract_PIPE1_NoRequestIsLeftBehindAnAnswer(t *testing.T) {
 		r.turnTo("serve three clients", 20*millisecond, r.allDone)
 	}
 	r.wasAstray(t, rounds, 1)
-	r.close()
 }
 
 // TestContract_PIPE5_SlowReaderOfAnotherWorker has a client read nothing of a large reply. Its
@@ -178,36 +176,37 @@ func TestContract_PIPE1_NoRequestIsLeftBehindAnAnswer(t *testing.T) {
 func TestContract_PIPE5_SlowReaderOfAnotherWorker(t *testing.T) {
 	const value, bound = 1 << 20, 256 << 10
 	for at := range 2 {
-		c := sharing(2)
-		c.Large, c.Private, c.Room = 1000, 10, 4<<10
-		r := begin(t, c)
-		r.cluster.start()
-		key := keyOf("a", "k0")
-		r.cluster.owner(slotOf(key)).store.put(key, strings.Repeat("v", value))
-		first := r.askAt(at, func(s *script) { s.exact(wireOf("PING"), "+PONG\r\n") })
-		r.turnTo("serve a client", second, func() bool { return first.done })
-		reader := r.askAt(at, func(s *script) { s.keyed(opGet, []string{key}, nil) })
-		reader.deaf, reader.rushing = true, false
-		peak := 0
-		for end := r.world.now + second/10; r.turn(end); {
-			peak = max(peak, r.used())
-		}
-		if peak > bound {
-			t.Errorf("client at worker %d: %d bytes are in use", at, peak)
-		}
-		for other := range 2 {
-			r.askAt(other, func(s *script) {
-				for range 10 {
-					s.keyed(opIncr, []string{keyOf("a", "n0")}, nil)
-				}
-			})
-		}
-		served := func() bool { return r.clients[2].done && r.clients[3].done }
-		r.turnTo(fmt.Sprintf("serve others than the one at worker %d", at), 10*millisecond, served)
-		reader.deaf = false
-		reader.rush()
-		r.turnTo("serve the reader", 10*second, r.allDone)
-		r.close()
+		t.Run(fmt.Sprintf("client at worker %d", at), func(t *testing.T) {
+			c := sharing(2)
+			c.Large, c.Private, c.Room = 1000, 10, 4<<10
+			r := begin(t, c)
+			r.cluster.start()
+			key := keyOf("a", "k0")
+			r.cluster.owner(slotOf(key)).store.put(key, strings.Repeat("v", value))
+			first := r.askAt(at, func(s *script) { s.exact(wireOf("PING"), "+PONG\r\n") })
+			r.turnTo("serve a client", second, func() bool { return first.done })
+			reader := r.askAt(at, func(s *script) { s.keyed(opGet, []string{key}, nil) })
+			reader.deaf, reader.rushing = true, false
+			peak := 0
+			for end := r.world.now + second/10; r.turn(end); {
+				peak = max(peak, r.used())
+			}
+			if peak > bound {
+				t.Errorf("%d bytes are in use", peak)
+			}
+			for other := range 2 {
+				r.askAt(other, func(s *script) {
+					for range 10 {
+						s.keyed(opIncr, []string{keyOf("a", "n0")}, nil)
+					}
+				})
+			}
+			served := func() bool { return r.clients[2].done && r.clients[3].done }
+			r.turnTo("serve the others", 10*millisecond, served)
+			reader.deaf = false
+			reader.rush()
+			r.turnTo("serve the reader", 10*second, r.allDone)
+		})
 	}
 }
 
@@ -247,7 +246,6 @@ func TestContract_PIPE5_WhatIsInOutlivesTheConnection(t *testing.T) {
 			t.Errorf("%s has the outcome %d", q, q.outcome)
 		}
 	}
-	r.close()
 }
 
 // TestContract_PIPE5_RepliesToAWorkerThatIsHeldUp lets a worker not run for a while to which
@@ -256,28 +254,29 @@ func TestContract_PIPE5_WhatIsInOutlivesTheConnection(t *testing.T) {
 func TestContract_PIPE5_RepliesToAWorkerThatIsHeldUp(t *testing.T) {
 	const value, requests, lent, slack = 3000, 2000, 32 << 10, 128 << 10
 	for at := range 2 {
-		c := sharing(2)
-		c.Room, c.Post = 16<<10, worker.PostLimits{Letters: 1024, LentBytes: lent}
-		r := begin(t, c)
-		r.cluster.start()
-		key := keyOf("a", "k0")
-		r.cluster.owner(slotOf(key)).store.put(key, strings.Repeat("v", value))
-		reader := r.askAt(at, func(s *script) {
-			for range requests {
-				s.keyed(opGet, []string{key}, nil)
+		t.Run(fmt.Sprintf("worker %d is held up", at), func(t *testing.T) {
+			c := sharing(2)
+			c.Room, c.Post = 16<<10, worker.PostLimits{Letters: 1024, LentBytes: lent}
+			r := begin(t, c)
+			r.cluster.start()
+			key := keyOf("a", "k0")
+			r.cluster.owner(slotOf(key)).store.put(key, strings.Repeat("v", value))
+			reader := r.askAt(at, func(s *script) {
+				for range requests {
+					s.keyed(opGet, []string{key}, nil)
+				}
+			})
+			reader.depth = requests
+			r.turnTo("give the reader credit", second, func() bool { return reader.got > requests/2 })
+			r.cores[at].ring.pause = pause{until: r.world.now + second}
+			peak := 0
+			for end := r.world.now + second; r.turn(end); {
+				peak = max(peak, int(r.cores[1-at].arena.UsedBytes()))
 			}
+			if peak > lent+slack {
+				t.Errorf("%d bytes are in use by the other one", peak)
+			}
+			r.turnTo("serve the reader", 10*second, r.allDone)
 		})
-		reader.depth = requests
-		r.turnTo("give the reader credit", second, func() bool { return reader.got > requests/2 })
-		r.cores[at].ring.pause = pause{until: r.world.now + second}
-		peak := 0
-		for end := r.world.now + second; r.turn(end); {
-			peak = max(peak, int(r.cores[1-at].arena.UsedBytes()))
-		}
-		if peak > lent+slack {
-			t.Errorf("worker %d is held up: %d bytes are in use by the other one", at, peak)
-		}
-		r.turnTo("serve the reader", 10*second, r.allDone)
-		r.close()
 	}
 }

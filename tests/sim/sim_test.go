@@ -149,42 +149,44 @@ func TestOneSeedIsOneRun(t *testing.T) {
 // then ready for the last request.
 func TestNothingOvertakesARedirectedRequest(t *testing.T) {
 	for _, others := range []int{0, 1} { // redirected before it, and given up
-		c := quietConfig()
-		c.F.Migrate = 1 // so that ASK is no surprise
-		s := newScene(t, c)
-		slot := slotOf(keyOf("a", ""))
-		source := s.cluster.owner(slot)
-		target := s.cluster.nodes[(source.index+1)%primaries]
-		source.migrating = append(source.migrating, move{slot, target})
+		t.Run(fmt.Sprintf("%d others", others), func(t *testing.T) {
+			c := quietConfig()
+			c.F.Migrate = 1 // so that ASK is no surprise
+			s := newScene(t, c)
+			slot := slotOf(keyOf("a", ""))
+			source := s.cluster.owner(slot)
+			target := s.cluster.nodes[(source.index+1)%primaries]
+			source.migrating = append(source.migrating, move{slot, target})
 
-		s.script.alone = others == 0
-		for range others {
-			s.script.keyed(opIncr, []string{keyOf("a", "n0")}, nil)
-		}
-		s.script.keyed(opSet, []string{keyOf("a", "k0")}, []string{"v"})
-		s.script.keyed(opGet, []string{keyOf("a", "k0")}, nil)
-		s.client.depth = 1 + others
-		s.connect()
-		s.faults.Migrate = 0
-		s.world.after(millisecond/2, func() { s.client.depth = 1 })
-		s.world.after(millisecond, func() {
-			if s.census().Waiting != 1 {
-				t.Errorf("%d others: the request does not wait between redirects", others)
+			s.script.alone = others == 0
+			for range others {
+				s.script.keyed(opIncr, []string{keyOf("a", "n0")}, nil)
 			}
-			target.importing = append(target.importing, move{slot, source})
-			s.client.depth = 2
-			s.client.act()
+			s.script.keyed(opSet, []string{keyOf("a", "k0")}, []string{"v"})
+			s.script.keyed(opGet, []string{keyOf("a", "k0")}, nil)
+			s.client.depth = 1 + others
+			s.connect()
+			s.faults.Migrate = 0
+			s.world.after(millisecond/2, func() { s.client.depth = 1 })
+			s.world.after(millisecond, func() {
+				if s.census().Waiting != 1 {
+					t.Error("the request does not wait between redirects")
+				}
+				target.importing = append(target.importing, move{slot, source})
+				s.client.depth = 2
+				s.client.act()
+			})
+			s.play()
+			for i, q := range s.client.requests {
+				want := answered
+				if i < others {
+					want = refused
+				}
+				if q.outcome != want {
+					t.Errorf("%s has the outcome %d, want %d", q, q.outcome, want)
+				}
+			}
 		})
-		s.play()
-		for i, q := range s.client.requests {
-			want := answered
-			if i < others {
-				want = refused
-			}
-			if q.outcome != want {
-				t.Errorf("%d others: %s has the outcome %d, want %d", others, q, q.outcome, want)
-			}
-		}
 	}
 }
 

@@ -105,8 +105,6 @@ func TestContract_ROUTE3_HungNodeHoldsUpWhoAsksAll(t *testing.T) {
 	}
 	r.cluster.heal()
 	r.turnTo("serve who asks all", 10*second, r.allDone)
-	r.judge.finish()
-	r.close()
 }
 
 // TestClientsLeaveWithABroadcast: what nodes answer later is for nobody, and nothing is kept.
@@ -139,7 +137,6 @@ func TestClientsLeaveWithABroadcast(t *testing.T) {
 	if n := r.census(); n.Clients != 0 || n.Joins != len(leavers) {
 		t.Errorf("%+v, want no client", n)
 	}
-	r.close() // which finds what is left over
 }
 
 // TestBroadcastWaitsForRoom has somebody ask all nodes while the connection to one of them
@@ -173,8 +170,6 @@ func TestBroadcastWaitsForRoom(t *testing.T) {
 	if all.got != 3 {
 		t.Error(all)
 	}
-	r.judge.finish()
-	r.close()
 }
 
 // longValues gives two keys of two nodes long values and returns them.
@@ -211,7 +206,6 @@ func TestLongRepliesOfTwoNodes(t *testing.T) {
 	if q := reader.requests[1]; q.outcome != unknown {
 		t.Errorf("%s has the outcome %d", q, q.outcome)
 	}
-	r.close() // which finds what is left over
 }
 
 // TestCase_L04_JoinedRepliesAreBounded: what nodes send for one reply counts for its client
@@ -244,5 +238,4 @@ func TestCase_L04_JoinedRepliesAreBounded(t *testing.T) {
 	if n := r.snapshot().Counters.BackendLost; n != 0 {
 		t.Errorf("%d connections to nodes were lost by it", n)
 	}
-	r.close()
 }
