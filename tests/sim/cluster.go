@@ -40,7 +40,7 @@ func newCluster(w *World, c *Config, j *judge, f *Faults) *cluster {
 		n := &node{cluster: k, index: i, store: newStore(j.lives), scripts: map[string]bool{}, cursors: map[uint64]bool{}}
 		n.addr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, 1}), uint16(7000+i))
 		for slot := range n.owner {
-			n.owner[slot] = uint8(slot * primaries / slotCount)
+			n.owner[slot] = uint16(slot * primaries / slotCount)
 		}
 		k.nodes = append(k.nodes, n)
 	}
@@ -261,9 +261,7 @@ func (k *cluster) snapshot(n *node) *topology.Snapshot {
 		})
 		s.Shards = append(s.Shards, topology.Shard{Primary: i})
 	}
-	for slot, owner := range n.owner {
-		s.Slots[slot] = uint16(owner)
-	}
+	s.Slots = n.owner
 	return s
 }
 

@@ -117,14 +117,14 @@ func elements(reply []byte) [][]byte {
 }
 
 func wireOf(args ...string) []byte {
-	b := fmt.Appendf(nil, "*%d\r\n", len(args))
+	b := []byte("*" + strconv.Itoa(len(args)) + "\r\n")
 	for _, a := range args {
-		b = fmt.Appendf(b, "$%d\r\n%s\r\n", len(a), a)
+		b = append(b, bulk(a)...)
 	}
 	return b
 }
 
-func bulk(s string) []byte { return fmt.Appendf(nil, "$%d\r\n%s\r\n", len(s), s) }
+func bulk(s string) []byte { return []byte("$" + strconv.Itoa(len(s)) + "\r\n" + s + "\r\n") }
 
 func number(n int64) []byte { return fmt.Appendf(nil, ":%d\r\n", n) }
 

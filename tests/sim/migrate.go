@@ -86,15 +86,15 @@ func (k *cluster) moveKey(tag, next int, slot uint16, source, target *node, paus
 func (k *cluster) hand(tag int, slot uint16, source, target *node, pause func() int64) {
 	w := k.world
 	w.trace("handed", int64(target.index), int64(slot), nil)
-	target.owner[slot] = uint8(target.index)
+	target.owner[slot] = uint16(target.index)
 	target.importing = dropMove(target.importing, slot)
 	w.after(pause(), func() {
-		source.owner[slot] = uint8(target.index)
+		source.owner[slot] = uint16(target.index)
 		source.migrating = dropMove(source.migrating, slot)
 		for _, n := range k.nodes {
 			if n != source && n != target {
 				w.after(pause(), func() {
-					n.owner[slot] = uint8(target.index)
+					n.owner[slot] = uint16(target.index)
 					k.moving = dropMove(k.moving, slot)
 					k.rested[tag] = w.now + restTime
 				})

@@ -13,11 +13,11 @@ type node struct {
 	index     int
 	addr      netip.AddrPort
 	store     store
-	cursors   map[uint64]bool  // that it has given, never ranged over
-	scripts   map[string]bool  // by SHA1, never ranged over
-	owner     [slotCount]uint8 // as this node believes
-	migrating []move           // slots on their way out
-	importing []move           // and in
+	cursors   map[uint64]bool   // that it has given, never ranged over
+	scripts   map[string]bool   // by SHA1, never ranged over
+	owner     [slotCount]uint16 // as this node believes
+	migrating []move            // slots on their way out
+	importing []move            // and in
 	conns     []*nodeConn
 
 	fooledAt    int64 // when a connection last became one that redirects to itself

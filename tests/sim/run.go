@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	regionBytes = 64 << 20 // of each arena
+	regionBytes = 16 << 20 // of each arena: more than any run uses
 
 	faultTime = 1500 * millisecond // how long faults strike
 	calmTime  = 60 * second        // within which everything outstanding must have finished

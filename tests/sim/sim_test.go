@@ -207,7 +207,7 @@ func TestNothingOvertakesAtANewMap(t *testing.T) {
 	source.stallUntil = s.world.now + 50*millisecond
 	s.world.after(10*millisecond, func() {
 		for _, n := range s.cluster.nodes {
-			n.owner[slot] = uint8(target)
+			n.owner[slot] = uint16(target)
 		}
 		s.cluster.published = s.cluster.snapshot(source)
 		s.wake()
@@ -234,7 +234,7 @@ func TestOneMovedIsEnough(t *testing.T) {
 	slot := slotOf(keyOf("a", ""))
 	target := (r.cluster.owner(slot).index + 1) % primaries
 	for _, n := range r.cluster.nodes {
-		n.owner[slot] = uint8(target)
+		n.owner[slot] = uint16(target)
 	}
 	c, s := r.newClient()
 	for range 20 {

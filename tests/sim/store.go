@@ -142,7 +142,9 @@ func (s *store) lolwut(_ int, _, args []string) []byte { return bulk("art for " 
 // mark is the number that a request carries in its keys: "#session.request.item".
 type mark struct{ session, request, item int }
 
-func (m mark) String() string { return fmt.Sprintf("#%d.%d.%d", m.session, m.request, m.item) }
+func (m mark) String() string {
+	return "#" + strconv.Itoa(m.session) + "." + strconv.Itoa(m.request) + "." + strconv.Itoa(m.item)
+}
 
 // splitMark takes the mark off a key.
 func splitMark(key string) (base string, m mark, ok bool) {
@@ -150,6 +152,10 @@ func splitMark(key string) (base string, m mark, ok bool) {
 	if i < 0 {
 		return key, m, false
 	}
-	n, err := fmt.Sscanf(key[i:], "#%d.%d.%d", &m.session, &m.request, &m.item)
-	return key[:i], m, n == 3 && err == nil && m.String() == key[i:]
+	session, rest, _ := strings.Cut(key[i+1:], ".")
+	request, item, _ := strings.Cut(rest, ".")
+	m.session, _ = strconv.Atoi(session)
+	m.request, _ = strconv.Atoi(request)
+	m.item, _ = strconv.Atoi(item)
+	return key[:i], m, m.String() == key[i:] // and so all of it was numbers
 }
