@@ -43,6 +43,6 @@ func TestContract_PIPE4_ARedirectedReadFollowsItsWrite(t *testing.T) {
 		reader.deaf = false
 		reader.rush()
 		pair.rush()
-		r.turnTo("serve both", 10*second, r.allDone)
+		r.turnTo("serve both", 10*second, func() bool { return reader.done && pair.done })
 	}
 }

@@ -8,7 +8,7 @@ func TestWindowIsFound(t *testing.T) {
 	var s Simulator
 	turns := func(sessions int, find bool) (perReply float64, probes, keeps uint64) {
 		c := Config{
-			Seed: 1, Sessions: sessions, Requests: 5000, Chunks: 256, Room: 64 << 10, Latency: 100 * microsecond, Lanes: 1, Depth: 1, ValueBytes: 20,
+			Seed: 1, Sessions: sessions, Requests: 2500, Chunks: 256, Room: 64 << 10, Latency: 100 * microsecond, Lanes: 1, Depth: 1, ValueBytes: 20,
 			BatchWindow: 500 * microsecond, FindWindow: find,
 		}
 		if !find {
