@@ -244,8 +244,9 @@ func TestBytesForPeople(t *testing.T) {
 // TestContract_OBS1_Settings: what a setting makes of the process.
 func TestContract_OBS1_Settings(t *testing.T) {
 	for options, want := range map[string][4]string{
-		"": {"1", "no", "off", "no"},
-		"--backend-conns 3 --backend-sharding yes": {"3", "yes", "off", "no"},
+		"":                  {"1", "no", "off", "no"},
+		"--backend-conns 3": {"3", "no", "off", "no"},
+		"--backend-conns 3 --backend-sharding yes": {"1", "yes", "off", "no"},
 	} {
 		f := parseInfo(t, newRig(t, redis70, options).bytes("INFO", "mithril")).fields
 		got := [4]string{f["Mithril/backend_conns_per_node"], f["Mithril/backend_sharding"], f["Mithril/slave_mode"], f["Mithril/reply_cache"]}

@@ -11,7 +11,7 @@ func (i *info) mithril(b *strings.Builder) {
 	c := &i.total.Counters
 	fmt.Fprintf(b, "io_engine:%s\r\n", i.Engine)
 	fmt.Fprintf(b, "worker_threads:%d\r\n", len(i.parts))
-	fmt.Fprintf(b, "backend_conns_per_node:%d\r\n", i.Conf.BackendConns)
+	fmt.Fprintf(b, "backend_conns_per_node:%d\r\n", i.Conf.BackendLanes())
 	fmt.Fprintf(b, "backend_sharding:%v\r\n", i.Conf.BackendSharding)
 	fmt.Fprintf(b, "slave_mode:%v\r\n", i.Conf.SlaveMode)
 	fmt.Fprintf(b, "reply_cache:%s\r\n", yesNo(i.Conf.ReplyCache))

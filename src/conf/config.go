@@ -185,3 +185,12 @@ func (c *Config) Announce() string {
 	}
 	return netip.AddrPortFrom(c.Bind[0], c.Port).String()
 }
+
+// BackendLanes is how many connections a node has, for each protocol, of each worker that has
+// any to it: backend-conns, but one where all workers share it.
+func (c *Config) BackendLanes() int {
+	if c.BackendSharding == BackendShardingYes {
+		return 1
+	}
+	return c.BackendConns
+}

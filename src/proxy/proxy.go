@@ -29,12 +29,6 @@ const (
 	// workers.
 	controlThreads = 2
 
-	// reservedDescriptors is what is held back at least for the control plane, the log and
-	// the standard streams; what workers need for rings and nodes, and for clients that
-	// they turn away, comes on top. Four times as much is held back where the limit allows
-	// it, for clusters of many nodes.
-	reservedDescriptors = 32
-
 	// gcPercent suits a heap that hardly changes: collections are rare, and cheap.
 	gcPercent = 400
 
@@ -96,29 +90,6 @@ func Start(c *conf.Config, log *slog.Logger) (*Proxy, error) {
 		log.Info("worker started", "worker", s.number, "cpu", s.cpuName(), "engine", kind)
 	}
 	return p, nil
-}
-
-// reserve raises the limit on descriptors, and lowers maxclients to what is to be had:
-// connections to nodes must never fail for want of descriptors that clients took.
-func (p *Proxy) reserve() error {
-	least := uint64(reservedDescriptors + p.conf.WorkerThreads*(8+p.conf.BackendConns*16) + len(p.conf.Bind)*(1+worker.TurnedAwayMax))
-	held := 4 * least
-	want := uint64(p.conf.MaxClients) + held
-	got, err := sys.RaiseDescriptors(want)
-	if err != nil {
-		return err
-	}
-	p.clients = int64(p.conf.MaxClients)
-	if got < want {
-		if got <= least {
-			return fmt.Errorf("the limit of %d open files leaves no room for clients: raise it above %d (ulimit -n)", got, least)
-		}
-		held = min(held, max(least, got/4))
-		p.clients = int64(got - held)
-		p.own.Warn("maxclients lowered to what the limit on open files allows",
-			"maxclients", p.clients, "configured", p.conf.MaxClients, "open-files", got, "wanted", want)
-	}
-	return nil
 }
 
 func (p *Proxy) newAdmin() *admin.Server {

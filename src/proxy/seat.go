@@ -162,7 +162,7 @@ func (p *Proxy) newWorker(s *seat) *worker.Worker {
 			Server: session.Server{Name: "redis", Version: unknownVersion},
 		},
 		Backend: pipe.Credentials{User: c.BackendAuthUser, Pass: c.BackendAuthPass},
-		Lanes:   c.BackendConns, Protected: c.ProtectedMode && c.RequirePass == "",
+		Lanes:   c.BackendLanes(), Protected: c.ProtectedMode && c.RequirePass == "",
 		PrivateMax:  max(1, c.PrivateConnsPerNode/len(p.seats)),
 		BatchWindow: batch, FindWindow: find, IdleTimeout: int64(c.TimeoutSecs) * sec,
 		BackendTimeout: int64(c.BackendTimeoutMs) * msec, MaxRedirects: c.MaxRedirects, MaxClients: p.clients,
