@@ -83,6 +83,9 @@ func (c *Command) HasKeys() bool { return len(c.KeySpecs) != 0 }
 // own included.
 func (c *Command) RunsScripts() bool { return c.Categories&categoryScripting != 0 }
 
+// Reads says that the command changes nothing, so that it may be executed twice, or in part.
+func (c *Command) Reads() bool { return c.Flags&FlagReadOnly != 0 }
+
 // Blocks reports whether a request may block its connection: always for BLPOP and its like, for XREAD and XREADGROUP when they
 // have the option BLOCK.
 func (c *Command) Blocks(frame []byte, args []resp.Arg) bool {

@@ -12,6 +12,7 @@ import (
 type Join struct {
 	Owner ring.Token // the session that asked
 	Seq   uint32     // its number of the request
+	Reads bool       // executed in part it has changed nothing
 
 	policy  policy
 	parts   []part
@@ -69,7 +70,7 @@ func (j *Join) BeginCursor(w Walk, rank int, place CursorPlace, owner ring.Token
 }
 
 func (j *Join) begin(p policy, parts int, owner ring.Token, seq uint32) {
-	j.Owner, j.Seq, j.policy = owner, seq, p
+	j.Owner, j.Seq, j.Reads, j.policy = owner, seq, false, p
 	j.parts, j.items = j.parts[:0], j.items[:0]
 	for range parts {
 		j.parts = append(j.parts, part{reply: buf.Slice{Block: buf.NoBlock}})

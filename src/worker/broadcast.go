@@ -82,6 +82,7 @@ func (w *Worker) broadcast(c *client, in session.Intent) {
 	c.HoldAlone()
 	j, token := w.joins.take()
 	j.BeginBroadcast(len(targets), count, in.Command.Response, c.Token, seq)
+	j.Reads = in.Command.Reads()
 	for k, to := range targets {
 		r := pipe.Request{Owner: token, Seq: uint32(k), Slot: to.slot, Traits: traitsOf(in.Command) & pipe.RawErrors, Frame: w.frameOf(frame)}
 		b, reason := w.pipeForAll(c, in.Command, to.node)
@@ -141,6 +142,7 @@ func (w *Worker) sample(c *client, in session.Intent) {
 	c.HoldAlone()
 	j, token := w.joins.take()
 	j.BeginSample(len(targets), w.Rand.Uint64(), c.Token, seq)
+	j.Reads = in.Command.Reads()
 	for i, question := range [...]string{askSize, askKey} {
 		for k, to := range targets {
 			r := pipe.Request{Owner: token, Seq: uint32(i*len(targets) + k), Slot: to.slot}

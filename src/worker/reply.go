@@ -175,7 +175,7 @@ func (w *Worker) answerLost(n *node, r pipe.Request, sent bool, reason string) {
 		w.scratch = append(w.scratch, reason...)
 		w.scratch = append(w.scratch, "), the outcome of the command is unknown\r\n"...)
 	} else {
-		w.scratch = appendUnreachable(w.scratch[:0], r.Owner, n.name, reason)
+		w.scratch = w.appendUnreachable(w.scratch[:0], r.Owner, n.name, reason)
 	}
 	w.answerError(r.Owner, r.Seq, string(w.scratch))
 	w.Arena.Release(r.Frame.Block)

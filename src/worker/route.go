@@ -96,16 +96,16 @@ func (w *Worker) refuse(c *client, cmd *command.Command, n *node) {
 		w.answerError(c.Token, seq, errClusterDown)
 		return
 	}
-	w.scratch = appendUnreachable(w.scratch[:0], c.Token, n.name, n.reason)
+	w.scratch = w.appendUnreachable(w.scratch[:0], c.Token, n.name, n.reason)
 	c.AnswerBytes(&w.env, seq, w.scratch)
 }
 
 // appendUnreachable writes the error for a request that was not sent, because no
-// connection to its node can be made now. Of a part it says so: what the others did cannot
-// be undone, so that trying again may do it twice.
-func appendUnreachable(dst []byte, owner ring.Token, node, reason string) []byte {
+// connection to its node can be made now. Of a part of a write it says so: what the others did
+// cannot be undone, so that trying again may do it twice.
+func (w *Worker) appendUnreachable(dst []byte, owner ring.Token, node, reason string) []byte {
 	start, end := "-TRYAGAIN node ", "), the request was not sent\r\n"
-	if owner.Kind() == kindJoin {
+	if owner.Kind() == kindJoin && !w.joins.get(owner).Reads {
 		start, end = "-ERR node ", "), this part of the request was not sent, others may have been executed\r\n"
 	}
 	dst = append(dst, start...)
@@ -152,6 +152,7 @@ func (w *Worker) split(c *client, in session.Intent) {
 	seq := c.Accept(&w.env, in.Command)
 	j, token := w.joins.take()
 	j.Begin(&w.plan, in.Command.Response, c.Token, seq)
+	j.Reads = in.Command.Reads()
 	for i := range w.plan.Parts {
 		w.sendPart(c, token, i, frame)
 	}

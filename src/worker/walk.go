@@ -99,6 +99,7 @@ func (w *Worker) step(c *client, in session.Intent) {
 		place = fanout.CursorLast
 	}
 	j.BeginCursor(w.walk.Walk, rank, place, c.Token, seq)
+	j.Reads = in.Command.Reads()
 	if at, ok := w.reserve(b, pipe.Request{Owner: token}, from+len(cursor)+len(frame)-to); ok {
 		dst := append(w.Arena.Bytes(at)[:0], frame[:from]...)
 		dst = append(dst, cursor...)
