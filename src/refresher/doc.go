@@ -33,6 +33,7 @@
 //
 //	condition                                         | level   | ends with
 //	no node gives the map (unreachable, refused, ...) | warning | cluster map found
+//	other nodes own slots than before                 | notice  | (the next such line)
 //	slots without an owner                            | warning | every slot has an owner again
 //	a node's map is malformed                         | warning | (its next good map, unlogged)
 //	a node's name does not resolve                    | warning | name of a node resolves

@@ -260,6 +260,9 @@ func (r *Refresher) publish(snapshot *topology.Snapshot) {
 		snapshot.Epoch = current.Epoch + 1
 	}
 	r.current.Store(snapshot)
+	if current != nil {
+		r.reportPrimaries(current, snapshot)
+	}
 	r.options.Log.Debug("map published", "epoch", snapshot.Epoch, "nodes", len(snapshot.Nodes), "shards", len(snapshot.Shards),
 		"slots", snapshot.Covered, "engine", snapshot.Engine, "version", snapshot.Version.String(), "commands", offer.table.Len())
 	r.subscribersMu.Lock()

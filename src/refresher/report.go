@@ -1,6 +1,7 @@
 package refresher
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -73,6 +74,40 @@ func (r *Refresher) reportOutcome(result outcome) {
 	}
 	r.reportCoverage(snapshot)
 	r.reportNodes(result)
+}
+
+// reportPrimaries logs which nodes own slots that did not before, and which do not any more: a failover, or shards that come and
+// go.
+func (r *Refresher) reportPrimaries(before, after *topology.Snapshot) {
+	gone, found := primaries(before), primaries(after)
+	for addr := range gone {
+		if found[addr] {
+			delete(gone, addr)
+			delete(found, addr)
+		}
+	}
+	if len(gone)+len(found) > 0 {
+		r.options.Log.Info("primaries changed", "new", some(found), "gone", some(gone))
+	}
+}
+
+// primaries are the addresses of the nodes that own slots.
+func primaries(s *topology.Snapshot) map[string]bool {
+	addrs := map[string]bool{}
+	for i := range s.Shards {
+		addrs[s.Nodes[s.Shards[i].Primary].Addr] = true
+	}
+	return addrs
+}
+
+// some names addresses, not all when they are many.
+func some(addrs map[string]bool) string {
+	const most = 8
+	list := slices.Sorted(maps.Keys(addrs))
+	if len(list) > most {
+		list = append(list[:most], "...")
+	}
+	return strings.Join(list, ",")
 }
 
 func (r *Refresher) reportCoverage(snapshot *topology.Snapshot) {

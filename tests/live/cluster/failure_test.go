@@ -42,6 +42,12 @@ func TestPrimaryIsKilled(t *testing.T) {
 			if err := errors.Join(err, load.stop()); err != nil {
 				t.Error(err)
 			}
+			harness.Eventually(t, harness.Patience, "the log to tell of it", func() error {
+				if p.LinesWith(`msg="primaries changed"`, "new=127.0.0.1:", "gone="+victim.Addr()) != 1 {
+					return errors.New(p.Log())
+				}
+				return nil
+			})
 			if err := cluster.Restart(t.Context(), victim.Index); err != nil {
 				t.Fatal(err)
 			}
