@@ -41,6 +41,9 @@ func run(args []string) int {
 	ctx, cut := watchSignals(log) // before a client can know that we run
 	p, err := proxy.Start(c, log.Logger)
 	if err != nil {
+		if c.LogFile != "" { // where the reason is looked for when nobody has seen the start
+			log.Warn("not started", "part", "proxy", "reason", err.Error())
+		}
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

@@ -58,7 +58,11 @@ func (k *key) notes() string {
 		notes += "; repeatable"
 	}
 	for _, row := range unavailable {
-		if row.key == k.name {
+		switch {
+		case row.key != k.name:
+		case row.others != nil:
+			notes += "; in this build: " + strings.Join(append([]string{k.def}, row.others...), ", ")
+		default:
 			notes += strings.TrimSuffix("; not available in this build: "+row.class, ": ")
 		}
 	}

@@ -143,6 +143,7 @@ func TestUsageNamesEveryKey(t *testing.T) {
 		"  loglevel notice\n      least severe level that is logged\n      debug, verbose, notice or warning\n",
 		"yes or no; not available in this build\n",
 		"soft seconds; repeatable; not available in this build: pubsub\n",
+		"no, yes or auto; in this build: no, yes\n",
 	} {
 		if !strings.Contains(usage, part) {
 			t.Errorf("%q is missing", part)

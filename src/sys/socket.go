@@ -33,7 +33,7 @@ type ListenOptions struct {
 // inherit TCP_NODELAY and keepalive from it.
 func Listen(addr netip.AddrPort, o ListenOptions) (ring.Socket, error) {
 	fail := func(what string, err error) (ring.Socket, error) {
-		return ring.NoSocket, fmt.Errorf("sys: cannot listen on %s: %s: %w", addr, what, err)
+		return ring.NoSocket, fmt.Errorf("cannot listen on %s: %s: %w", addr, what, err)
 	}
 	family := familyOf(addr.Addr())
 	// Linux makes plain TCP of IPPROTO_TCP; multipath TCP sockets, which the net

@@ -46,7 +46,7 @@ func TestListenOnATakenAddress(t *testing.T) {
 	addr := LocalAddr(first)
 	before := openDescriptors(t)
 	_, err = Listen(addr, ListenOptions{})
-	want := "sys: cannot listen on " + addr.String() + ": bind: address already in use"
+	want := "cannot listen on " + addr.String() + ": bind: address already in use"
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
@@ -72,7 +72,7 @@ func TestListenIPv6Only(t *testing.T) {
 func TestListenOnAForeignAddress(t *testing.T) {
 	// 192.0.2.0/24 is for documentation, RFC 5737: no machine has it.
 	_, err := Listen(netip.MustParseAddrPort("192.0.2.1:7979"), ListenOptions{})
-	if err == nil || !strings.HasPrefix(err.Error(), "sys: cannot listen on 192.0.2.1:7979: bind: cannot assign") {
+	if err == nil || !strings.HasPrefix(err.Error(), "cannot listen on 192.0.2.1:7979: bind: cannot assign") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -77,6 +77,11 @@ func TestContract_CONF1_FaultsComeBeforeListening(t *testing.T) {
 	if got := run(t, args...); got.status != 1 || !strings.Contains(got.stderr, busy.Addr().String()) {
 		t.Fatalf("a busy port: status %d, standard error %q", got.status, got.stderr)
 	}
+	logged := write(t, "mithril.log", "")
+	if got := run(t, append(args, "--logfile", logged)...); got.status != 1 || got.stdout != "" || !strings.Contains(got.stderr, busy.Addr().String()) ||
+		!strings.Contains(read(t, logged), `msg="not started" part=proxy reason="`+strings.TrimSuffix(got.stderr, "\n")+`"`) {
+		t.Errorf("a busy port with a log file: %+v, and in the log\n%s", got, read(t, logged))
+	}
 	for _, fault := range [][]string{{"--timeout", "soon"}, {"--worker-threads", "1", "--worker-cpus", "1000"}, {"--logfile", "/nonexistent/log"}} {
 		got := run(t, append(args, fault...)...)
 		if got.status != 1 || got.stderr == "" || strings.Contains(got.stderr, port) {
