@@ -190,12 +190,21 @@ const (
 	PickFirst // always the same
 )
 
-// anySlot returns a slot of the primary that the picker chooses.
+// anySlot returns a slot of the primary that the picker chooses. If that one cannot be reached,
+// it is the next one that can, unless it shall always be the same.
 func (w *Worker) anySlot() uint16 {
-	if len(w.firstSlots) == 0 {
+	all := w.firstSlots
+	if len(all) == 0 {
 		return 0
 	}
-	return w.firstSlots[w.pick(len(w.firstSlots))]
+	first := w.pick(len(all))
+	for i := 0; i < len(all) && w.Picker != PickFirst; i++ {
+		s := all[(first+i)%len(all)]
+		if index := w.route[s]; index != noNode && w.nodes[index].isUp() {
+			return s
+		}
+	}
+	return all[first]
 }
 
 // pick chooses one of n.
