@@ -122,11 +122,14 @@ func (w *Worker) refusal(clients int64, socket ring.Socket) string {
 	switch {
 	case clients > w.MaxClients:
 		return errMaxClients
-	case w.Protected && !w.Ring.Peer(socket).Addr().Unmap().IsLoopback():
+	case w.Protected && !isLocal(w.Ring.Peer(socket)):
 		return errProtected
 	}
 	return ""
 }
+
+// isLocal says that a peer is on this machine, or has no address: then it is gone already.
+func isLocal(peer netip.AddrPort) bool { return !peer.IsValid() || peer.Addr().Unmap().IsLoopback() }
 
 // admit makes a session of a connection.
 func (w *Worker) admit(socket ring.Socket, id uint64) *client {

@@ -1,0 +1,38 @@
+package process
+
+import (
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+
+	"mithril/tests/harness"
+)
+
+// TestRejectedAreOnlyThoseWhoAreTold: clients that have reset their connections before they
+// could be accepted have no address any more, and are not taken for strangers.
+func TestRejectedAreOnlyThoseWhoAreTold(t *testing.T) {
+	const gone = 50
+	harness.EachEngine(t, func(t *testing.T, engine string) {
+		p := alone(t, engine)
+		signal(t, p, syscall.SIGSTOP)
+		for range gone {
+			c, err := net.Dial("tcp4", p.Addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.(*net.TCPConn).SetLinger(0) // a reset
+			c.Close()
+		}
+		signal(t, p, syscall.SIGCONT)
+		c := p.Dial(t) // accepted behind them
+		info, _ := harness.MustDo(t, c, "INFO", "stats").(string)
+		if !strings.Contains(info, "\r\nrejected_connections:0\r\n") {
+			t.Errorf("of %d clients that are gone INFO says\n%s", gone, info)
+		}
+		c.Close()
+		if err := p.AwaitNoClients(); err != nil {
+			t.Error(err)
+		}
+	})
+}
