@@ -16,6 +16,9 @@
 //	go test ./tests/live/... -layout 4-yes   every test with this layout
 //	make contract                            every test with every layout
 //
+// The tests of a cell share a proxy until one of them disturbs the cluster (kills, restarts, pauses or
+// replaces a node, moves a slot). To pause a primary without its replica taking over is Hold.
+//
 // A proxy that a test has started is stopped with it, and is judged then: it must end by
 // itself with exit status 0, must have logged no panic and must have no client
 // connection left. A test package whose tests call Matrix needs
