@@ -48,20 +48,21 @@ func infoNumber(t *testing.T, c *testbed.Conn, field string) int {
 }
 
 // connectionsTo counts a proxy's connections for requests to a node, which the node has by the
-// name of mithril.
+// name of mithril. Another proxy's may have the same port, of which there is one for each node.
 func connectionsTo(t *testing.T, node *testbed.Conn, p *harness.Proxy) (n int) {
 	t.Helper()
 	sockets, err := p.Sockets()
 	if err != nil {
 		t.Fatal(err)
 	}
+	addr := node.NetConn().RemoteAddr().String()
 	list := harness.MustDo(t, node, "CLIENT", "LIST").(string)
 	for line := range strings.Lines(list) {
 		if !strings.Contains(line, " name=mithril ") {
 			continue
 		}
 		for _, s := range sockets {
-			if strings.Contains(line, fmt.Sprintf(" addr=127.0.0.1:%d ", s.Local.Port())) {
+			if s.Remote.String() == addr && strings.Contains(line, fmt.Sprintf(" addr=%v ", s.Local)) {
 				n++
 			}
 		}
