@@ -3,6 +3,7 @@ package abuse
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -32,10 +33,10 @@ func TestHungPrimaryIsLeft(t *testing.T) {
 // beforeAHang is a client that has set the key slow at a cluster whose map is not refreshed
 // by itself, and what becomes of the key's primary: hang stops it for good, and
 // replaced waits until it is no more.
-func beforeAHang(t *testing.T) (c *testbed.Conn, p *harness.Proxy, hang, replaced func()) {
+func beforeAHang(t *testing.T) (c *testbed.Conn, old *testbed.Node, hang, replaced func()) {
 	t.Helper()
 	cluster := testbed.RunCluster(t, testbed.Options{})
-	p = harness.Start(t, harness.Options{Cluster: cluster, Checked: true, Args: []string{"--topology-refresh-secs", "600"}})
+	p := harness.Start(t, harness.Options{Cluster: cluster, Checked: true, Args: []string{"--topology-refresh-secs", "600"}})
 	c = p.Dial(t)
 	c.SetTimeout(3 * patience)
 	mustDo(t, c, "SET", "slow", "1")
@@ -50,7 +51,7 @@ func beforeAHang(t *testing.T) (c *testbed.Conn, p *harness.Proxy, hang, replace
 			t.Fatal(err)
 		}
 	}
-	return c, p, hang, func() {
+	return c, old, hang, func() {
 		t.Helper()
 		if _, err := cluster.WaitFailover(context.Background(), shard, old.Index); err != nil {
 			t.Fatal(err)
@@ -60,15 +61,21 @@ func beforeAHang(t *testing.T) (c *testbed.Conn, p *harness.Proxy, hang, replace
 
 // A large request of which the hung node has taken a part fails too.
 func TestHungPrimaryIsLeftInsideALargeRequest(t *testing.T) {
-	stuck, p, hang, replaced := beforeAHang(t)
+	stuck, old, hang, replaced := beforeAHang(t)
 	request := testbed.AppendCommand(nil, "SET", "slow", long(64*mb))
 	mustWrite(t, stuck, request[:4*mb])
 	// Before it has begun, the node is only asked for its key, and it goes elsewhere.
-	harness.Eventually(t, patience, "the request to begin", func() error {
-		if info, _ := mustDo(t, p.Dial(t), "INFO").(string); !strings.Contains(info, "private_conns:1\r\n") {
-			return errors.New("it has no connection of its own")
+	watch := testbed.MustDial(t, old.Addr())
+	harness.Eventually(t, patience, "the node to take a part of the request", func() error {
+		list, _ := mustDo(t, watch, "CLIENT", "LIST").(string)
+		for _, field := range strings.Fields(list) {
+			if text, ok := strings.CutPrefix(field, "qbuf="); ok {
+				if n, err := strconv.Atoi(text); err == nil && n >= mb {
+					return nil
+				}
+			}
 		}
-		return nil
+		return errors.New(list)
 	})
 	hang()
 	written := make(chan error, 1)
