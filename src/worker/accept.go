@@ -122,14 +122,12 @@ func (w *Worker) refusal(clients int64, socket ring.Socket) string {
 	switch {
 	case clients > w.MaxClients:
 		return errMaxClients
-	case w.Protected && !isLocal(w.Ring.Peer(socket)):
+	case w.Protected && !w.Ring.Peer(socket).Addr().Unmap().IsLoopback():
+		// One without an address has reset the connection, but what it has sent can be read.
 		return errProtected
 	}
 	return ""
 }
-
-// isLocal says that a peer is on this machine, or has no address: then it is gone already.
-func isLocal(peer netip.AddrPort) bool { return !peer.IsValid() || peer.Addr().Unmap().IsLoopback() }
 
 // admit makes a session of a connection.
 func (w *Worker) admit(socket ring.Socket, id uint64) *client {
@@ -158,7 +156,9 @@ func (w *Worker) serve(socket ring.Socket, id uint64) {
 // turnAway tells a client why it is not served, and closes. It is none of those that
 // MaxClients counts.
 func (w *Worker) turnAway(c *client, reply string) {
-	w.counters.Rejected++
+	if c.Peer.IsValid() { // else it is gone, and nobody is told
+		w.counters.Rejected++
+	}
 	w.Shared.Clients.Add(-1)
 	c.turnedAway = true
 	w.turnedAway++

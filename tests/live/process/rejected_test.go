@@ -10,7 +10,8 @@ import (
 )
 
 // TestRejectedAreOnlyThoseWhoAreTold: clients that have reset their connections before they
-// could be accepted have no address any more, and are not taken for strangers.
+// could be accepted have no address any more. They are not counted as strangers, nor are they
+// served as though they were none: what they have sent can still be read.
 func TestRejectedAreOnlyThoseWhoAreTold(t *testing.T) {
 	const gone = 50
 	harness.EachEngine(t, func(t *testing.T, engine string) {
@@ -21,6 +22,9 @@ func TestRejectedAreOnlyThoseWhoAreTold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if _, err := c.Write([]byte("ECHO gone\r\n")); err != nil {
+				t.Fatal(err)
+			}
 			c.(*net.TCPConn).SetLinger(0) // a reset
 			c.Close()
 		}
@@ -29,6 +33,9 @@ func TestRejectedAreOnlyThoseWhoAreTold(t *testing.T) {
 		info, _ := harness.MustDo(t, c, "INFO", "stats").(string)
 		if !strings.Contains(info, "\r\nrejected_connections:0\r\n") {
 			t.Errorf("of %d clients that are gone INFO says\n%s", gone, info)
+		}
+		if stats, _ := harness.MustDo(t, c, "INFO", "commandstats").(string); strings.Contains(stats, "cmdstat_echo") {
+			t.Errorf("requests of clients without an address were served:\n%s", stats)
 		}
 		c.Close()
 		if err := p.AwaitNoClients(); err != nil {
