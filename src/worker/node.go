@@ -244,9 +244,6 @@ func (n *node) warnMalformed(w *Worker) {
 	}
 }
 
-// isUp says that nothing speaks against asking the node, as far as is known.
-func (n *node) isUp() bool { return n.failures == 0 && !n.down }
-
 // reachable notes that a connection to n stands.
 func (n *node) reachable() { n.failures, n.retryAt, n.reason = 0, 0, "" }
 

@@ -200,7 +200,7 @@ func (w *Worker) anySlot() uint16 {
 	first := w.pick(len(all))
 	for i := 0; i < len(all) && w.Picker != PickFirst; i++ {
 		s := all[(first+i)%len(all)]
-		if index := w.route[s]; index != noNode && w.nodes[index].isUp() {
+		if index := w.route[s]; index != noNode && w.nodes[index].failures == 0 {
 			return s
 		}
 	}
