@@ -1,7 +1,11 @@
 package process
 
 import (
+	"errors"
+	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,6 +21,7 @@ func TestRejectedAreOnlyThoseWhoAreTold(t *testing.T) {
 	harness.EachEngine(t, func(t *testing.T, engine string) {
 		p := alone(t, engine)
 		signal(t, p, syscall.SIGSTOP)
+		harness.Eventually(t, harness.Patience, "all threads to stop", func() error { return allStopped(p.PID) })
 		for range gone {
 			c, err := net.Dial("tcp4", p.Addr)
 			if err != nil {
@@ -42,4 +47,16 @@ func TestRejectedAreOnlyThoseWhoAreTold(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// allStopped returns nil if every thread of a process is in the state T (proc_pid_stat(5)).
+func allStopped(pid int) error {
+	stats, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	for _, stat := range stats {
+		text, readErr := os.ReadFile(stat)
+		if err = errors.Join(err, readErr); !strings.Contains(string(text), ") T ") {
+			err = errors.Join(err, fmt.Errorf("%s: %s", stat, text))
+		}
+	}
+	return err
 }
